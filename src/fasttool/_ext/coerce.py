@@ -1,0 +1,619 @@
+"""Bind the arguments of a tool call, as a model sent them, to the values of its parameters.
+
+The rules (reference: core, 2.1 to 2.3) are the same at every depth.  A ``Coercer`` is one node of
+a tree that mirrors the type; ``ArgumentBinder`` holds one per parameter.  This is the hot path:
+the tree is walked by one function that branches on small integers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from orjson import JSONDecodeError, loads
+
+from fasttool.errors import ArgumentProblem, ProblemKind, ToolArgumentsError
+from fasttool.json_text import JsonTextError, decode, decode_exactly, encode
+
+ANY: Final = 0
+PARAMETER_TEXT: Final = (
+    1  # text; a list or an object becomes its JSON text, which is so only for a whole parameter
+)
+TEXT: Final = 2
+INTEGER: Final = 3
+NUMBER: Final = 4
+BOOLEAN: Final = 5
+CHOICE: Final = 6
+LIST: Final = 7
+MAP: Final = 8
+OBJECT: Final = 9
+UNION: Final = 10
+NULL: Final = 11
+
+MISSING: Final = object()
+OMITTED: Final = object()
+MAX_DEPTH: Final = 128
+MAX_DIGITS: Final = 4300
+
+# Twins of the public names above, which the .pxd turns into C variables.
+_ANY, _PARAMETER_TEXT, _TEXT, _INTEGER, _NUMBER, _BOOLEAN = 0, 1, 2, 3, 4, 5
+_CHOICE, _LIST, _MAP, _OBJECT, _UNION, _NULL = 6, 7, 8, 9, 10, 11
+_MISSING, _OMITTED = MISSING, OMITTED
+_DEPTH_LIMIT = MAX_DEPTH
+
+# Beyond it a float may stand for an integer whose digits the fast JSON reader has lost.
+_EXACT_FLOATS = 2.0**63
+
+# \d takes the decimal digits of every script, as int() does.
+_NUMERAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?")
+
+
+class Mismatch(Exception):
+    """Values that do not fit; never leaves this module."""
+
+    def __init__(self, problems: list[tuple[ProblemKind, list[Any], str]]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+
+class LostDigits(Exception):
+    """The fast JSON reader turned a long integer into a float; never leaves this module."""
+
+
+def _mismatch(kind: ProblemKind, reason: str) -> Mismatch:
+    return Mismatch([(kind, [], reason)])
+
+
+def _wrong(coercer: Coercer, value: Any) -> Mismatch:
+    return _mismatch(ProblemKind.WRONG_TYPE, f"must be {coercer.accepts}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error text shows it: short, and in the words of JSON."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        text = value if len(value) <= 60 else value[:57] + "..."
+        return encode(text).decode()
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 200 else "a very long integer"
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else "a number beyond all limits"
+    if isinstance(value, Mapping):
+        return "an object"
+    return "a list"
+
+
+def _integer_from_text(coercer: Coercer, value: str) -> int:
+    text = value.strip()
+    if len(text) > MAX_DIGITS or _NUMERAL.fullmatch(text) is None:
+        raise _wrong(coercer, value)
+    try:
+        return int(text)
+    except ValueError:
+        pass  # it has a fraction or an exponent
+    number = Decimal(text)
+    if number.adjusted() > MAX_DIGITS:  # looked at before it is expanded
+        raise _mismatch(ProblemKind.OUT_OF_RANGE, f"has too many digits, got {shown(value)}")
+    whole = int(number)
+    if number != whole:
+        raise _mismatch(ProblemKind.NOT_INTEGRAL, f"must be {coercer.accepts}, got {shown(value)}")
+    return whole
+
+
+def _number_from_text(coercer: Coercer, value: str) -> float:
+    text = value.strip()
+    if len(text) > MAX_DIGITS or _NUMERAL.fullmatch(text) is None:
+        if text.lstrip("+-").casefold() in ("nan", "inf", "infinity"):
+            raise _mismatch(ProblemKind.NOT_FINITE, f"must be a finite number, got {shown(value)}")
+        raise _wrong(coercer, value)
+    return float(text)
+
+
+def _to_integer(coercer: Coercer, value: Any) -> Any:
+    if type(value) is float:
+        if not math.isfinite(value):
+            raise _mismatch(ProblemKind.NOT_FINITE, f"must be {coercer.accepts}, got {shown(value)}")
+        if not value.is_integer():
+            raise _mismatch(ProblemKind.NOT_INTEGRAL, f"must be {coercer.accepts}, got {shown(value)}")
+        return int(value)
+    if isinstance(value, str):
+        return _integer_from_text(coercer, value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    raise _wrong(coercer, value)
+
+
+def _to_number(coercer: Coercer, value: Any) -> Any:
+    if isinstance(value, str):
+        number = _number_from_text(coercer, value)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+    else:
+        raise _wrong(coercer, value)
+    if not math.isfinite(number):
+        raise _mismatch(ProblemKind.NOT_FINITE, f"must be a finite number, got {shown(value)}")
+    return number
+
+
+def _to_text(coercer: Coercer, value: Any, exact: bool) -> Any:
+    if isinstance(value, str):
+        return str(value)
+    whole = coercer._kind == _PARAMETER_TEXT and isinstance(value, (list, dict))
+    if whole and not exact:
+        raise LostDigits  # it may hold a long integer anywhere
+    if whole or isinstance(value, (bool, int, float)):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise _mismatch(ProblemKind.NOT_FINITE, f"must be {coercer.accepts}, got {shown(value)}")
+        try:
+            return encode(value).decode()
+        except JsonTextError:
+            raise _wrong(coercer, value) from None
+    raise _wrong(coercer, value)
+
+
+def _to_choice(coercer: Coercer, value: Any) -> Any:
+    if isinstance(value, str):
+        chosen = coercer._choices.get(value, _MISSING)
+        if chosen is not _MISSING:
+            return chosen
+        chosen = coercer._folded.get(value.casefold(), _MISSING)
+        if chosen is _MISSING:
+            chosen = coercer._folded_values.get(value.strip().casefold(), _MISSING)
+        if chosen is not _MISSING:
+            return chosen
+    else:
+        for choice in coercer._others:
+            if choice == value and (type(choice) is bool) == (type(value) is bool):
+                return choice
+    raise _mismatch(ProblemKind.NOT_ALLOWED, f"must be {coercer.accepts}, got {shown(value)}")
+
+
+def _decoded(coercer: Coercer, value: str) -> Any:
+    """Read the JSON text that stands for a list or an object; it is read once."""
+    try:
+        return decode(value)
+    except JsonTextError:
+        raise _wrong(coercer, value) from None
+
+
+def _to_list(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+    if isinstance(value, str):
+        value = _decoded(coercer, value)
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(coercer, value)
+    item = coercer._item
+    values: list[Any] = []
+    index = 0
+    try:
+        for element in value:
+            values.append(_coerce(item, element, depth, exact))
+            index += 1
+    except Mismatch as mismatch:
+        for problem in mismatch.problems:
+            problem[1].append(index)
+        raise
+    if coercer._construct is None:
+        return values
+    try:
+        return coercer._construct(values)
+    except TypeError as error:  # a set of what cannot be hashed
+        raise _mismatch(ProblemKind.WRONG_TYPE, f"is refused: {error}") from error
+
+
+def _to_map(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+    if isinstance(value, str):
+        value = _decoded(coercer, value)
+    # A dictionary is seen by its type alone: asking an abstract class costs as much as an object.
+    if type(value) is not dict and not isinstance(value, Mapping):
+        raise _wrong(coercer, value)
+    item = coercer._item
+    key_coercer = coercer._key
+    values: dict[Any, Any] = {}
+    name: Any = None
+    try:
+        for name, element in value.items():
+            values[name if key_coercer is None else _coerce(key_coercer, name, depth, exact)] = _coerce(
+                item, element, depth, exact
+            )
+    except Mismatch as mismatch:
+        for problem in mismatch.problems:
+            problem[1].append(str(name))
+        raise
+    return values
+
+
+def _to_object(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+    if isinstance(value, str):
+        value = _decoded(coercer, value)
+    if type(value) is not dict and not isinstance(value, Mapping):
+        raise _wrong(coercer, value)
+    fields = coercer._fields
+    try:
+        values = fields._bind(value if type(value) is dict else dict(value), depth, exact)
+    except RecursionError:
+        raise _mismatch(ProblemKind.TOO_DEEP, "is nested too deep") from None
+    construct = coercer._construct
+    if construct is None:
+        return {
+            name: entry for name, entry in zip(fields._names, values, strict=False) if entry is not _OMITTED
+        } | (values[-1] if fields._extra is not None else {})
+    try:
+        if coercer._keyword_only:
+            return construct(**dict(zip(fields._names, values, strict=False)))
+        return construct(*values)
+    except (ValueError, TypeError, ArithmeticError, AssertionError) as error:
+        # The type's own checks: their words are for whoever made the call.
+        raise _mismatch(ProblemKind.NOT_ALLOWED, f"is refused: {error}") from error
+
+
+def _is_exact(coercer: Coercer, value: Any) -> bool:
+    """Say whether the JSON type of ``value`` is the very type that ``coercer`` takes."""
+    kind = coercer._kind
+    if kind == _ANY:
+        return True
+    if kind == _CHOICE:
+        return (isinstance(value, str) and value in coercer._choices) or (
+            not isinstance(value, str) and value in coercer._others
+        )
+    if isinstance(value, str):
+        return kind in (_TEXT, _PARAMETER_TEXT)
+    if isinstance(value, bool):
+        return kind == _BOOLEAN
+    if isinstance(value, int):
+        return kind == _INTEGER
+    if isinstance(value, float):
+        return kind == _NUMBER
+    if type(value) is dict or isinstance(value, Mapping):
+        return kind in (_MAP, _OBJECT)
+    return kind == _LIST and isinstance(value, (list, tuple))
+
+
+def _to_member(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+    """Try the members whose JSON type fits exactly, then those that convert; the first that takes it wins."""
+    problems: list[Any] = []
+    for exactly in (True, False):
+        for member in coercer._members:
+            if _is_exact(member, value) != exactly:
+                continue
+            try:
+                return _coerce(member, value, depth, exact)
+            except Mismatch as mismatch:
+                problems.append(mismatch)
+        if len(problems) == 1 and exactly:
+            raise problems[0]  # it is clear which member was meant
+    raise _wrong(coercer, value)
+
+
+def _coerce(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+    kind = coercer._kind
+    if value is None:
+        if coercer._optional or kind in (_ANY, _NULL):
+            return None
+        raise _wrong(coercer, value)
+    if kind in (_TEXT, _PARAMETER_TEXT):
+        if type(value) is str:
+            return value
+        if not exact and type(value) is float and (value >= _EXACT_FLOATS or value <= -_EXACT_FLOATS):
+            raise LostDigits
+        return _to_text(coercer, value, exact)
+    if kind == _INTEGER:
+        if type(value) is int:
+            return value
+        if not exact and type(value) is float and (value >= _EXACT_FLOATS or value <= -_EXACT_FLOATS):
+            raise LostDigits
+        return _to_integer(coercer, value)
+    if kind == _NUMBER:
+        if type(value) is float:
+            number = value
+            if number - number == 0.0:  # finite, in C alone: math.isfinite is a call back into Python
+                return value
+        return _to_number(coercer, value)
+    if kind == _BOOLEAN:
+        if value is True or value is False:
+            return value
+        raise _wrong(coercer, value)
+    if kind == _CHOICE:
+        return _to_choice(coercer, value)
+    if kind == _ANY:
+        return value
+    if depth >= _DEPTH_LIMIT:
+        raise _mismatch(ProblemKind.TOO_DEEP, f"is nested deeper than {MAX_DEPTH} levels")
+    if kind == _LIST:
+        return _to_list(coercer, value, depth + 1, exact)
+    if kind == _MAP:
+        return _to_map(coercer, value, depth + 1, exact)
+    if kind == _OBJECT:
+        return _to_object(coercer, value, depth + 1, exact)
+    if kind == _UNION:
+        return _to_member(coercer, value, depth + 1, exact)
+    raise _wrong(coercer, value)
+
+
+class Coercer:
+    """One node of a type.
+
+    Args:
+        kind: one of the constants above.
+        accepts: what it takes, as an error text says it ("an integer").
+        optional: null is a value.
+    """
+
+    __slots__ = (
+        "_choices",
+        "_construct",
+        "_fields",
+        "_folded",
+        "_folded_values",
+        "_item",
+        "_key",
+        "_keyword_only",
+        "_kind",
+        "_members",
+        "_optional",
+        "_others",
+        "accepts",
+    )
+
+    def __init__(self, kind: int, accepts: str, optional: bool = False) -> None:
+        self._kind = kind
+        self.accepts = accepts
+        self._optional = optional
+        self._item: Any = None
+        self._key: Any = None
+        self._construct: Any = None
+        self._keyword_only = False
+        self._fields: Any = None
+        self._members: Any = ()
+        self._choices: dict[str, Any] = {}
+        self._folded: dict[str, Any] = {}
+        self._folded_values: dict[str, Any] = {}
+        self._others: Any = ()
+
+    @property
+    def kind(self) -> int:
+        """Which of the constants it was made with."""
+        return self._kind
+
+    def set_choices(
+        self,
+        exact: dict[str, Any],
+        folded: dict[str, Any],
+        folded_values: dict[str, Any],
+        others: Sequence[Any] = (),
+    ) -> None:
+        """Complete a CHOICE.
+
+        Args:
+            exact: the value of each exact text.
+            folded: the value of each case-folded text, where it is clear.
+            folded_values: the same, for text whose white space at the ends does not count.
+            others: values that are not text.
+        """
+        self._choices = exact
+        self._folded = folded
+        self._folded_values = folded_values
+        self._others = tuple(others)
+
+    def set_items(
+        self, item: Coercer, key: Coercer | None = None, construct: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Complete a LIST or a MAP: its elements, its keys, and what makes the value of a list."""
+        self._item = item
+        self._key = key
+        self._construct = construct
+
+    def set_object(
+        self, fields: ArgumentBinder, construct: Callable[..., Any] | None = None, keyword_only: bool = False
+    ) -> None:
+        """Complete an OBJECT: its fields, and what makes the value; None keeps a dictionary."""
+        self._fields = fields
+        self._construct = construct
+        self._keyword_only = keyword_only
+
+    def set_members(self, members: Sequence[Coercer]) -> None:
+        """Complete a UNION."""
+        self._members = tuple(members)
+
+
+class ArgumentBinder:
+    """What to do with each parameter of a tool, or each field of an object, in order.
+
+    Args:
+        owner: name of the tool or type, for messages.
+        names: names in Python, n of them.
+        wire_names: names in the arguments, n of them.
+        coercers: one per name.
+        defaults: the default of each; MISSING where it must be given, OMITTED where an absent one stays
+            absent.
+        factories: what makes the default of each, None where nothing does.
+        extra: what further names are read as; None leaves them to ``closed``.
+        closed: further names are refused; otherwise they are passed over.
+        opaque: a value is taken as it is somewhere, so that numbers must be read exactly at once.
+        read: reads argument text that is not a plain JSON object; ``(owner, text) -> dict``.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+
+    __slots__ = (
+        "_closed",
+        "_coercers",
+        "_count",
+        "_defaults",
+        "_extra",
+        "_factories",
+        "_names",
+        "_opaque",
+        "_owner",
+        "_read",
+        "_wire_names",
+    )
+
+    def __init__(
+        self,
+        owner: str,
+        names: Sequence[str],
+        wire_names: Sequence[str],
+        coercers: Sequence[Coercer],
+        defaults: Sequence[Any],
+        factories: Sequence[Callable[[], Any] | None],
+        *,
+        extra: Coercer | None = None,
+        closed: bool = False,
+        opaque: bool = True,
+        read: Callable[[str, Any], dict[str, Any]] | None = None,
+    ) -> None:
+        self._owner = owner
+        self._names = tuple(names)
+        self._wire_names = tuple(wire_names)
+        self._coercers = tuple(coercers)
+        self._defaults = tuple(defaults)
+        self._factories = tuple(factories)
+        self._count = len(self._names)
+        self._extra = extra
+        self._closed = closed
+        self._opaque = opaque
+        self._read = read
+        columns: tuple[tuple[Any, ...], ...] = (
+            self._wire_names,
+            self._coercers,
+            self._defaults,
+            self._factories,
+        )
+        if any(len(column) != self._count for column in columns):
+            raise ValueError("names, wire_names, coercers, defaults and factories must have the same length")
+
+    def values(self, arguments: Any) -> list[Any]:
+        """Return the values of the n names, and one dictionary of further ones where they are taken.
+
+        Args:
+            arguments: JSON text, UTF-8 bytes, a mapping, or None for nothing.
+
+        Raises:
+            ToolArgumentsError: the text is not a JSON object, a value is missing, or one does not fit.
+        """
+        given: Any = arguments
+        if type(arguments) is str or type(arguments) is bytes:
+            try:
+                given = decode(arguments) if self._opaque else loads(arguments)
+            except (JSONDecodeError, JsonTextError):
+                given = None
+        if type(given) is not dict:
+            given = self._read(self._owner, arguments) if self._read is not None else dict(arguments)
+        try:
+            return self._bind(given, 0, False)
+        except LostDigits:
+            pass
+        except Mismatch as mismatch:
+            raise self._error(mismatch) from mismatch.__cause__
+        try:
+            if isinstance(arguments, (str, bytes)):
+                try:
+                    given = decode_exactly(arguments)
+                except JsonTextError:
+                    given = self._read(self._owner, arguments) if self._read is not None else {}
+            return self._bind(given, 0, True)
+        except Mismatch as mismatch:
+            raise self._error(mismatch) from mismatch.__cause__
+
+    def bind(self, arguments: Any) -> dict[str, Any]:
+        """Do what ``values`` does, and return the values by name; absent optional fields are left out."""
+        values = self.values(arguments)
+        bound = {
+            name: value for name, value in zip(self._names, values, strict=False) if value is not _OMITTED
+        }
+        if self._extra is not None:
+            for name, value in values[-1].items():
+                bound.setdefault(name, value)
+        return bound
+
+    def _error(self, mismatch: Mismatch) -> ToolArgumentsError:
+        return ToolArgumentsError(
+            self._owner,
+            [ArgumentProblem(kind, _path(parts), reason) for kind, parts, reason in mismatch.problems],
+        )
+
+    def _bind(self, given: Any, depth: int, exact: bool) -> list[Any]:
+        wire_names = self._wire_names
+        coercers = self._coercers
+        values: list[Any] = []
+        problems: Any = None
+        found = 0
+        for i in range(self._count):
+            coercer = coercers[i]
+            value = given.get(wire_names[i], _MISSING)
+            if value is not _MISSING:
+                found += 1
+                if value is not None or coercer._optional or coercer._kind == _ANY:
+                    try:
+                        values.append(_coerce(coercer, value, depth, exact))
+                    except Mismatch as mismatch:
+                        problems = _collected(problems, mismatch, wire_names[i])
+                    continue
+            # Absent, or null where null is no value: both mean the default.
+            default = self._defaults[i]
+            if default is _MISSING:
+                if self._factories[i] is None:
+                    problems = _collected(problems, _absent(coercer, value), wire_names[i])
+                    continue
+                factory: Any = self._factories[i]
+                default = factory()
+            values.append(default)
+        if found != len(given) and (self._closed or self._extra is not None):
+            problems = self._further(given, values, problems, depth, exact)
+        elif self._extra is not None:
+            values.append({})
+        if problems is not None:
+            raise Mismatch(problems)
+        return values
+
+    def _further(self, given: Any, values: list[Any], problems: Any, depth: int, exact: bool) -> Any:
+        """Take or refuse the names of ``given`` that are no parameters."""
+        known = frozenset(self._wire_names)
+        extra: dict[str, Any] = {}
+        for name, value in given.items():
+            if name in known:
+                continue
+            try:
+                if self._extra is None:
+                    accepted = ", ".join(self._wire_names) or "none"
+                    raise _mismatch(ProblemKind.UNKNOWN_NAME, f"is not a known name; accepted: {accepted}")
+                extra[name] = _coerce(self._extra, value, depth, exact)
+            except Mismatch as mismatch:
+                problems = _collected(problems, mismatch, name)
+        if self._extra is not None:
+            values.append(extra)
+        return problems
+
+
+def _absent(coercer: Coercer, value: Any) -> Mismatch:
+    how = "is missing" if value is _MISSING else "was null"
+    return _mismatch(ProblemKind.MISSING, f"is required and {how}; it must be {coercer.accepts}")
+
+
+def _collected(problems: Any, mismatch: Mismatch, name: Any) -> Any:
+    for problem in mismatch.problems:
+        problem[1].append(name)
+    return mismatch.problems if problems is None else problems + mismatch.problems
+
+
+def _path(parts: list[Any]) -> str:
+    """Return ``items[2].price`` for the parts of a path, which come innermost first."""
+    text = ""
+    for part in reversed(parts):
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else str(part)
+    return text

@@ -1,0 +1,1 @@
+"""Argument text to Python values, and Python values to the text of a result."""

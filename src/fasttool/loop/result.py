@@ -1,0 +1,43 @@
+"""What a run gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from fasttool.messages import ChatResponse, FinishReason, Message, TokenUsage, ToolCall
+from fasttool.tools.executor import ToolExecutionResult
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class ToolExecution:
+    """One call and its result."""
+
+    call: ToolCall
+    result: ToolExecutionResult
+
+
+@dataclass(slots=True)
+class Result(Generic[T]):
+    """What a run of the loop gave.
+
+    Args:
+        content: the model's answer; None where a tool's result was returned immediately, and in the
+            partial result of a run that failed.
+        messages: the whole conversation, what was given included; each call has its one result.
+        usage: tokens of all model calls; None where the model did not say.
+        finish_reason: why the model stopped, the last time.
+        executions: every call and its result, over all rounds, in order.
+        responses: what the model answered, in order; the last one ended the run.
+        compensations: what was undone.
+    """
+
+    content: T | None = None
+    messages: list[Message] = field(default_factory=list)
+    usage: TokenUsage | None = None
+    finish_reason: FinishReason | None = None
+    executions: list[ToolExecution] = field(default_factory=list)
+    responses: list[ChatResponse] = field(default_factory=list)
+    compensations: tuple[Any, ...] = ()

@@ -1,0 +1,146 @@
+"""Forms -> JSON Schema (reference: core, sections 1.3 to 1.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fasttool.schema.enums import member_texts
+from fasttool.schema.forms import (
+    ABSENT,
+    AnyForm,
+    BooleanForm,
+    EnumForm,
+    FieldForm,
+    Form,
+    IntegerForm,
+    ListForm,
+    LiteralForm,
+    MapForm,
+    NullForm,
+    NumberForm,
+    ObjectForm,
+    OptionalForm,
+    StringForm,
+    UnionForm,
+    UseForm,
+)
+
+_SIMPLE: dict[type[Form], str] = {
+    StringForm: "string",
+    IntegerForm: "integer",
+    NumberForm: "number",
+    BooleanForm: "boolean",
+    NullForm: "null",
+}
+_JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def parameters_schema(fields: Sequence[FieldForm], *, extra: Form | None = None) -> dict[str, Any] | None:
+    """Return the schema of a tool's parameters, None for a tool without any.
+
+    Args:
+        fields: the parameters, in the order of the signature.
+        extra: what further arguments may be; None does not mention them.
+    """
+    if not fields and extra is None:
+        return None
+    writer = _Writer()
+    schema = writer.object_schema(fields)
+    if extra is not None:
+        schema["additionalProperties"] = writer.schema(extra)
+    definitions = writer.definitions()
+    if definitions:
+        schema["$defs"] = definitions
+    return schema
+
+
+class _Writer:
+    """One pass over the forms of one tool.
+
+    An object is written where it is first met; inside itself it becomes a ``$ref`` to a
+    definition, which is made only then.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[ObjectForm] = []
+        self._names: dict[ObjectForm, str] = {}
+
+    def schema(self, form: Form) -> dict[str, Any]:
+        schema = self._body(form)
+        if form.description:
+            # A description belongs beside the type; beside a $ref it is an annotation of the use.
+            schema = {**schema, "description": form.description}
+        return schema
+
+    def _body(self, form: Form) -> dict[str, Any]:
+        simple = _SIMPLE.get(type(form))
+        if simple is not None:
+            return {"type": simple}
+        if isinstance(form, (OptionalForm, UseForm)):
+            # null is always taken where a value is optional; the schema shows what is useful.
+            return self.schema(form.inner)
+        if isinstance(form, EnumForm):
+            return {"type": "string", "enum": list(member_texts(form.enum))}
+        if isinstance(form, LiteralForm):
+            kinds = {_JSON_TYPES.get(type(value)) for value in form.values}
+            kind = kinds.pop() if len(kinds) == 1 else None
+            return {"type": kind, "enum": list(form.values)} if kind else {"enum": list(form.values)}
+        if isinstance(form, ListForm):
+            schema: dict[str, Any] = {"type": "array", "items": self._nested(form.item)}
+            if form.unique:
+                schema["uniqueItems"] = True
+            return schema
+        if isinstance(form, MapForm):
+            if isinstance(form.value, AnyForm) and not form.value.description:
+                return {"type": "object"}
+            return {"type": "object", "additionalProperties": self._nested(form.value)}
+        if isinstance(form, UnionForm):
+            return {"anyOf": [self.schema(member) for member in form.members]}
+        if isinstance(form, ObjectForm):
+            return self._object(form)
+        return {}
+
+    def _nested(self, form: Form) -> dict[str, Any]:
+        """Inside a list or a map, where nothing else says that null is allowed, the schema does."""
+        if isinstance(form, OptionalForm):
+            return {"anyOf": [self.schema(form.inner), {"type": "null"}]}
+        return self.schema(form)
+
+    def _object(self, form: ObjectForm) -> dict[str, Any]:
+        if form in self._open:
+            return {"$ref": f"#/$defs/{self._name(form)}"}
+        self._open.append(form)
+        schema = self.object_schema(form.fields)
+        if form.extra is not None:
+            schema["additionalProperties"] = self._nested(form.extra)
+        self._open.pop()
+        return schema
+
+    def object_schema(self, fields: Sequence[FieldForm]) -> dict[str, Any]:
+        properties = {}
+        for entry in fields:
+            properties[entry.wire_name] = self.schema(entry.form)
+            if entry.shown_default is not ABSENT:
+                properties[entry.wire_name]["default"] = entry.shown_default
+        required = [entry.wire_name for entry in fields if entry.required]
+        return {"type": "object", "properties": properties, "required": required}
+
+    def _name(self, form: ObjectForm) -> str:
+        name = self._names.get(form)
+        if name is None:
+            taken = set(self._names.values())
+            name, number = form.name, 2
+            while name in taken:
+                name, number = f"{form.name}{number}", number + 1
+            self._names[form] = name
+        return name
+
+    def definitions(self) -> dict[str, Any]:
+        """Write what was referred to; writing may refer to more."""
+        written: dict[str, Any] = {}
+        while len(written) < len(self._names):
+            form, name = next((f, n) for f, n in self._names.items() if n not in written)
+            written[name] = {}
+            written[name] = self.schema(form)
+        return written

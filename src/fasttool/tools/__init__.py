@@ -1,0 +1,23 @@
+"""Tools: declared in Python or by a schema, found, planned, run and put together."""
+
+from fasttool.schema.parameter import P
+from fasttool.tools.declaration import tool
+from fasttool.tools.executor import ToolExecutionResult, ToolExecutor, ToolResult
+from fasttool.tools.foreign import bind_schema
+from fasttool.tools.plan import ToolPlan, tool_plan
+from fasttool.tools.scanning import find_tools
+from fasttool.tools.service import ToolService, ToolServiceContext
+
+__all__ = [
+    "P",
+    "ToolExecutionResult",
+    "ToolExecutor",
+    "ToolPlan",
+    "ToolResult",
+    "ToolService",
+    "ToolServiceContext",
+    "bind_schema",
+    "find_tools",
+    "tool",
+    "tool_plan",
+]

@@ -1,0 +1,256 @@
+"""One plan per callable: it is inspected once, and everything after that is a look-up."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fasttool._ext.coerce import ArgumentBinder
+from fasttool.coercion.binder import argument_binder
+from fasttool.errors import ConfigurationError
+from fasttool.messages import ToolCall
+from fasttool.schema.json_schema import parameters_schema
+from fasttool.specification import ReturnBehavior, SearchBehavior, ToolSpecification
+from fasttool.tools.declaration import ToolDeclaration, declaration_of
+from fasttool.tools.docstrings import read_docstring
+from fasttool.tools.executor import (
+    ToolExecutionResult,
+    execution_error,
+    execution_result,
+    in_thread,
+    run_to_end,
+)
+from fasttool.tools.signature import read_signature, says_nothing
+
+_PLANS = "__fasttool_plans__"
+_PLAIN = ToolDeclaration()
+
+
+class ToolPlan:
+    """A callable as a tool: its specification, its argument binder and its result writer.
+
+    Made by ``tool_plan``; it is an executor.
+
+    Attributes:
+        name: what the model calls it.
+        specification: what a model is told.
+        function: what is called.
+        is_async: calling it gives an awaitable.
+        inline: it never blocks, so that an event loop may call it directly.
+        return_behavior: whether its result goes to the model or to the caller.
+        search_behavior: whether it is shown before a tool search has found it.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_binder",
+        "_by_keyword",
+        "_extra",
+        "_nothing",
+        "_plain",
+        "_positional",
+        "_quoted",
+        "function",
+        "inline",
+        "is_async",
+        "name",
+        "return_behavior",
+        "search_behavior",
+        "specification",
+    )
+
+    def __init__(
+        self, function: Callable[..., Any], declaration: ToolDeclaration, *, bound: bool = False
+    ) -> None:
+        self.name = name = declaration.name or _name_of(function)
+        docstring = read_docstring(_docstring_of(function))
+        signature = read_signature(function, name, docstring, bound=bound)
+        try:
+            self.specification = ToolSpecification(
+                name,
+                declaration.description if declaration.description is not None else docstring.description,
+                parameters_schema(signature.fields, extra=signature.extra),
+                metadata=_metadata(declaration),
+                strict=declaration.strict,
+            )
+        except ConfigurationError as error:
+            raise ConfigurationError(f"Tool {name} cannot be described: {error}") from None
+        self.function = function
+        self.is_async = signature.is_async
+        self.inline = declaration.inline
+        self.return_behavior: ReturnBehavior = declaration.return_behavior
+        self.search_behavior: SearchBehavior = declaration.search_behavior
+        self._binder: ArgumentBinder = argument_binder(name, signature.fields, extra=signature.extra)
+        self._positional = signature.positional
+        self._by_keyword = tuple(entry.name for entry in signature.fields[signature.positional :])
+        self._extra = signature.extra is not None
+        self._plain = not self._by_keyword and not self._extra
+        self._quoted = signature.returns is object
+        self._nothing = "Success" if says_nothing(signature.returns) else "null"
+
+    def bind(self, arguments: Any) -> dict[str, Any]:
+        """Return the values of the parameters by their names in Python, defaults filled.
+
+        Args:
+            arguments: JSON text, UTF-8 bytes, a mapping, or None for nothing.
+
+        Raises:
+            ToolArgumentsError: the text is not a JSON object, a value is missing, or one does not fit.
+        """
+        return self._binder.bind(arguments)
+
+    def call(self, arguments: Any, context: Any = None) -> ToolExecutionResult:
+        """Bind the arguments, call the function, and return what a model is sent.
+
+        Args:
+            arguments: JSON text, UTF-8 bytes, a mapping, or None for nothing.
+            context: the invocation that the call belongs to.
+
+        Raises:
+            ToolArgumentsError: the arguments do not fit; the function was not called.
+            ToolExecutionError: the function failed, or its result cannot be written; ``__cause__`` says why.
+        """
+        values = self._binder.values(arguments)
+        try:
+            value = self.function(*values) if self._plain else self._invoke(values)
+        except Exception as error:
+            raise execution_error(self.name, error) from error
+        if type(value) is str:
+            if value.isascii() and not self._quoted:
+                return ToolExecutionResult(value, (), value)  # as execution_result does, without the call
+        elif hasattr(value, "__await__"):
+            value = run_to_end(value, self.name)
+        return execution_result(self.name, value, self._quoted, self._nothing)
+
+    async def acall(self, arguments: Any, context: Any = None) -> ToolExecutionResult:
+        """Do what ``call`` does; what is neither async nor inline runs in a worker thread."""
+        values = self._binder.values(arguments)
+        try:
+            if self.is_async or self.inline:
+                value = self.function(*values) if self._plain else self._invoke(values)
+            else:
+                value = await in_thread(self._invoke, values)
+            if type(value) is not str and hasattr(value, "__await__"):
+                value = await value
+        except Exception as error:
+            raise execution_error(self.name, error) from error
+        if type(value) is str and value.isascii() and not self._quoted:
+            return ToolExecutionResult(value, (), value)
+        return execution_result(self.name, value, self._quoted, self._nothing)
+
+    def execute(self, call: ToolCall, context: Any) -> ToolExecutionResult:
+        """Run for a call; see ``call``."""
+        return self.call(call.arguments, context)
+
+    def aexecute(self, call: ToolCall, context: Any) -> Coroutine[Any, Any, ToolExecutionResult]:
+        """Run for a call; see ``acall``, whose coroutine this is."""
+        return self.acall(call.arguments, context)
+
+    def bound_to(self, owner: Any) -> ToolPlan:
+        """Return the plan of a method for one object; everything but the function is shared."""
+        plan = object.__new__(ToolPlan)
+        for slot in self.__slots__:
+            if slot != "__weakref__":
+                setattr(plan, slot, getattr(self, slot))
+        bind = getattr(type(self.function), "__get__", None)
+        plan.function = (
+            functools.partial(self.function, owner) if bind is None else bind(self.function, owner)
+        )
+        return plan
+
+    def _invoke(self, values: list[Any]) -> Any:
+        if self._plain:
+            return self.function(*values)
+        further = values.pop() if self._extra else {}
+        keywords = dict(zip(self._by_keyword, values[self._positional :], strict=True))
+        return self.function(*values[: self._positional], **keywords, **further)
+
+    def __repr__(self) -> str:
+        return f"ToolPlan({self.name!r})"
+
+
+def tool_plan(function: Any) -> ToolPlan:
+    """Return the plan of a callable; the same callable gives the same plan.
+
+    Args:
+        function: a function, a bound method, a ``functools.partial``, an object with ``__call__``,
+            or a plan.
+
+    Raises:
+        ConfigurationError: it cannot be a tool; the text says why and names the way out.
+
+    >>> def add(a: int, b: int = 1) -> int:
+    ...     "Add two numbers."
+    ...     return a + b
+    >>> plan = tool_plan(add)
+    >>> plan.specification.parameters["required"]
+    ['a']
+    >>> plan.call('{"a": "2"}').text
+    '3'
+    """
+    if isinstance(function, ToolPlan):
+        return function
+    if isinstance(function, type):
+        raise ConfigurationError(
+            f"A tool is a function or an object, not the class {function.__name__}: make an object of it."
+        )
+    if isinstance(function, (staticmethod, classmethod)):
+        raise ConfigurationError(
+            "A static or class method becomes a tool through its class or an object: use Class.method."
+        )
+    if not callable(function):
+        raise ConfigurationError(f"A tool is a function or a callable object, got {type(function).__name__}.")
+    if inspect.ismethod(function):
+        return _cached_plan(function.__func__, bound=True).bound_to(function.__self__)
+    return _cached_plan(function, bound=False)
+
+
+def _cached_plan(function: Any, *, bound: bool) -> ToolPlan:
+    """Return the plan of a function, which is kept with the function and goes when that goes."""
+    store = getattr(function, "__dict__", None)
+    plans = store.get(_PLANS) if store is not None else None
+    # A wrapper made with functools.wraps has its original's plans: they are another function's.
+    plan = plans.get(bound) if isinstance(plans, dict) else None
+    if isinstance(plan, ToolPlan) and plan.function is function:
+        return plan
+    plan = ToolPlan(function, declaration_of(function) or _PLAIN, bound=bound)
+    if store is not None:
+        try:
+            setattr(
+                function, _PLANS, {**(plans or {}), bound: plan} if _owns(plans, function) else {bound: plan}
+            )
+        except (AttributeError, TypeError):
+            return plan
+    return plan
+
+
+def _owns(plans: Any, function: Any) -> bool:
+    return isinstance(plans, dict) and all(plan.function is function for plan in plans.values())
+
+
+def _metadata(declaration: ToolDeclaration) -> dict[str, Any]:
+    metadata = dict(declaration.metadata)
+    if declaration.search_behavior is not SearchBehavior.SEARCHABLE:
+        metadata["searchBehavior"] = declaration.search_behavior.name
+    return metadata
+
+
+def _name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    name: str = getattr(function, "__name__", None) or type(function).__name__
+    if name == "<lambda>":
+        raise ConfigurationError(
+            'A lambda has no name for a model: define a function, or use @tool(name="...").'
+        )
+    return name
+
+
+def _docstring_of(function: Any) -> str | None:
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.isroutine(function):
+        return inspect.getdoc(function)
+    return inspect.getdoc(type(function).__call__) or inspect.getdoc(type(function))
