@@ -108,6 +108,9 @@ def decode_exactly(text: str | bytes) -> Any:
         value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise JsonTextError(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+        if "\\u" in text or not text.isascii():
+            return _without_surrogates(value)
+        return value
     except JsonTextError:
         raise
     except UnicodeDecodeError:
@@ -116,9 +119,6 @@ def decode_exactly(text: str | bytes) -> Any:
         raise JsonTextError("the text is nested too deep") from None
     except ValueError:
         raise JsonTextError("the text holds a number with too many digits") from None
-    if "\\u" in text or not text.isascii():
-        return _without_surrogates(value)
-    return value
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -28,6 +28,7 @@ _GENERIC = re.compile(r"(\w+)\s*(?:<.*>|\[.*\])", re.ASCII | re.DOTALL)
 _OLD_KEYWORDS = frozenset(["additionalItems", "definitions", "dependencies", "$recursiveRef"])
 _BOUNDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 _OTHER_DEMANDS = ("$ref", "allOf", "oneOf")
+_FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 
 
@@ -43,6 +44,13 @@ def type_name(name: str) -> str | None:
     if generic := _GENERIC.fullmatch(word):
         word = generic[1]
     return _DIALECT_TYPES.get(word)
+
+
+def truth(value: Any) -> bool | None:
+    """Return what a flag of any dialect says, also as text; None for what is no flag."""
+    if isinstance(value, bool):
+        return value
+    return _FLAGS.get(value.lower()) if isinstance(value, str) and len(value) < 6 else None
 
 
 def fits(value: Any, kind: str) -> bool:

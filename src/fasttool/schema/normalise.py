@@ -19,7 +19,7 @@ from math import isfinite
 from typing import Any, Final
 
 from fasttool import json_text
-from fasttool.schema.dialects import allow_null, convert_default, fits, modern, type_name
+from fasttool.schema.dialects import allow_null, convert_default, fits, modern, truth, type_name
 from fasttool.schema.keywords import (
     BOOLEAN_SCHEMAS,
     CHECKS,
@@ -92,7 +92,7 @@ def normalise(schema: Any) -> tuple[dict[str, Any], list[str]]:
         normaliser = _Normaliser(schema)
         result = normaliser.result()
         warnings += normaliser.warnings
-        broken = list(break_cycles(result))
+        broken = list(break_cycles(result)) if normaliser.has_references else []
         if not broken:
             return result, warnings
         # Without these references other keywords can be wrong: look again.
@@ -112,6 +112,7 @@ class _Normaliser:
 
     def __init__(self, root: dict[Any, Any]) -> None:
         self.warnings: list[str] = []
+        self.has_references = False
         self._root = root
         self._references = References(root)
         self._seen: set[int] = set()
@@ -292,7 +293,7 @@ class _Normaliser:
                 allow_null(schema)
             elif not isinstance(nullable, bool):
                 self._warn("bad-nullable")
-        if place is _Place.PROPERTY and isinstance(schema.get("optional"), bool):
+        if place is _Place.PROPERTY and "optional" in schema and truth(schema["optional"]) is not None:
             self._warn("dialect-keyword", "optional")
             schema = {keyword: value for keyword, value in schema.items() if keyword != "optional"}
         if schema is not raw:
@@ -319,6 +320,7 @@ class _Normaliser:
                 return self._schema_list(name, value, depth, resource)
         elif name in REFERENCES:
             if isinstance(value, str):
+                self.has_references = True
                 normal = self._references.canonical(value, resource)
                 if normal is not None:
                     return normal
@@ -459,7 +461,7 @@ class _Normaliser:
             optional = {
                 name
                 for name in names
-                if isinstance(entry := properties.get(name), dict) and entry.get("optional") is True
+                if isinstance(entry := properties.get(name), dict) and truth(entry.get("optional"))
             }
             kept = [name for name in names if name not in optional]
         if _declares_here(schema, place):
