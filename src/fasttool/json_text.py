@@ -106,11 +106,11 @@ def decode_exactly(text: str | bytes) -> Any:
         if isinstance(text, bytes):
             text = text.decode()
         value = json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        raise JsonTextError(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
         if "\\u" in text or not text.isascii():
             return _without_surrogates(value)
         return value
+    except json.JSONDecodeError as error:
+        raise JsonTextError(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
     except JsonTextError:
         raise
     except UnicodeDecodeError:
