@@ -43,6 +43,7 @@ HEAVY = (
     "docstring_parser",
     "faiss",
     "httpx",
+    "httpcore",
     "mcp",
     "numpy",
     "pydantic",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -165,6 +165,19 @@ class ToolSpecification:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ToolSpecification:
         return self
+
+
+class ToolArray(tuple[ToolSpecification, ...]):
+    """Specifications in the order in which a model sees them, with the bytes that codecs make of all of them.
+
+    Attributes:
+        wire: bytes of the whole array, by profile; a codec's own cache.
+    """
+
+    wire: dict[str, bytes]
+
+    def __init__(self, specifications: Iterable[ToolSpecification] = ()) -> None:
+        self.wire = {}
 
 
 def _json_object(value: Mapping[str, Any] | None, what: str) -> bytes | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fasttool.errors import ConfigurationError
-from fasttool.specification import ReturnBehavior, ToolSpecification
+from fasttool.specification import ReturnBehavior, ToolArray, ToolSpecification
 from fasttool.tools.executor import Executor, ToolExecutor, as_executor
 from fasttool.tools.scanning import find_tools
 
@@ -108,7 +108,7 @@ class ToolService:
     def context(self) -> ToolServiceContext:
         """Return the snapshot for one invocation; the same one as long as no tool is added."""
         if self._context is None:
-            specifications = tuple(self._specifications.values())
+            specifications = ToolArray(self._specifications.values())
             self._context = ToolServiceContext(
                 specifications, specifications, dict(self._executors), dict(self._return_behaviors)
             )

@@ -1,0 +1,154 @@
+"""A chat model behind an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from fasttool.errors import ConfigurationError, ModelResponseError
+from fasttool.messages import ChatRequest, ChatResponse
+from fasttool.models.http.blocking import SyncTransport
+from fasttool.models.http.endpoint import Endpoint, Reply
+from fasttool.models.http.nonblocking import AsyncTransport
+from fasttool.models.openai_codec import check_parameters, decode_response, encode_request
+
+_SECRET_WORDS = ("auth", "key", "token", "secret", "cookie")
+
+
+class OpenAIChatModel:
+    """Calls Chat Completions of OpenAI or of any compatible server (llama.cpp, vLLM, Ollama, ...).
+
+    One object serves any number of threads and event loops. Connections are kept alive; ``close()``
+    and ``aclose()`` close them, and a later call opens new ones. An event loop that is closed by hand,
+    without ``shutdown_asyncgens()``, wants ``aclose()`` before.
+
+    Args:
+        model: name of the model.
+        base_url: address without ``/chat/completions``; by default the variable OPENAI_BASE_URL, else
+            that of OpenAI.
+        api_key: sent as a bearer token; by default the variable OPENAI_API_KEY; "" or neither sends none.
+        headers: further headers; they win over our own.
+        timeout: seconds for a whole request, connecting included.
+        connect_timeout: seconds to get a connection.
+        parameters: parameters of every request in the provider's own words (temperature, ...); those of
+            a request win over them.
+
+    Raises:
+        ConfigurationError: an option cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 120.0,
+        connect_timeout: float = 10.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(model, str) or not model.strip():
+            raise ConfigurationError(f"A chat model needs the name of a model, got {model!r}.")
+        if base_url is None:
+            base_url = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        if not isinstance(base_url, str):
+            raise ConfigurationError(f"base_url must be text, got {type(base_url).__name__}.")
+        if api_key is None:
+            # A key read from a file or a shell often brings its newline.
+            api_key = os.environ.get("OPENAI_API_KEY", "").strip()
+        if not isinstance(api_key, str) or not api_key.isascii() or not api_key.isprintable():
+            raise ConfigurationError("api_key must be one line of ASCII text.")
+        own = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "fasttool",
+        }
+        if api_key:
+            own["Authorization"] = f"Bearer {api_key}"
+        given = dict(headers or {})
+        replaced = {str(name).lower() for name in given}
+        if not replaced.isdisjoint(("content-length", "transfer-encoding", "connection", "accept-encoding")):
+            raise ConfigurationError(
+                "headers must not set Content-Length, Transfer-Encoding, Connection or Accept-Encoding."
+            )
+        secrets = [api_key, *(v for n, v in given.items() if any(w in str(n).lower() for w in _SECRET_WORDS))]
+        check_parameters(parameters or {})
+        address, question, query = base_url.partition("?")
+        endpoint = Endpoint(
+            f"{address.rstrip('/')}/chat/completions{question}{query}",
+            {name: value for name, value in own.items() if name.lower() not in replaced} | given,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            secrets=tuple(secret for secret in secrets if isinstance(secret, str)),
+        )
+        self.model = model
+        self.base_url = address
+        self._parameters = dict(parameters or {})
+        self._endpoint = endpoint
+        self._sync = SyncTransport(endpoint)
+        self._async = AsyncTransport(endpoint)
+
+    def chat(self, request: ChatRequest) -> ChatResponse:
+        """Answer, blocking.
+
+        Raises:
+            MissingExtraError: httpcore is not installed.
+            ModelError: there is no usable answer.
+        """
+        return self._decode(self._sync.post(self._encode(request)))
+
+    async def achat(self, request: ChatRequest) -> ChatResponse:
+        """Answer, without blocking the event loop.
+
+        Raises:
+            MissingExtraError: aiohttp is not installed.
+            ModelError: there is no usable answer.
+        """
+        return self._decode(await self._async.post(self._encode(request)))
+
+    def close(self) -> None:
+        """Close all connections; those of an event loop close when it next runs."""
+        self._sync.close()
+        self._async.close()
+
+    async def aclose(self) -> None:
+        """Close all connections; those of other event loops close when they next run."""
+        self._sync.close()
+        await self._async.aclose()
+
+    def _encode(self, request: ChatRequest) -> bytes:
+        return encode_request(request, model=self.model, defaults=self._parameters)
+
+    def _decode(self, reply: Reply) -> ChatResponse:
+        try:
+            return decode_response(reply.body)
+        except ModelResponseError:
+            body = self._endpoint.without_secrets(reply.body)
+        try:
+            return decode_response(body)
+        except ModelResponseError as error:
+            error.status = reply.status
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"OpenAIChatModel({self.model!r}, base_url={self.base_url!r})"

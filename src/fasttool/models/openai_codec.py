@@ -1,0 +1,8 @@
+"""The wire form of OpenAI Chat Completions, as OpenAI and every compatible server speak it; no I/O."""
+
+from __future__ import annotations
+
+from fasttool.models.openai_request import PROFILE, check_parameters, encode_request, tool_bytes
+from fasttool.models.openai_response import decode_response
+
+__all__ = ["PROFILE", "check_parameters", "decode_response", "encode_request", "tool_bytes"]

@@ -1,0 +1,267 @@
+"""A request as JSON of OpenAI Chat Completions; no I/O."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from fasttool import json_text
+from fasttool.errors import ConfigurationError
+from fasttool.messages import (
+    AiMessage,
+    AudioContent,
+    ChatRequest,
+    Content,
+    FileContent,
+    ImageContent,
+    Message,
+    ProviderContent,
+    SystemMessage,
+    TextContent,
+    ToolCall,
+    ToolChoice,
+    ToolResultMessage,
+    UserMessage,
+    joined_text,
+)
+from fasttool.specification import ToolArray, ToolSpecification
+
+PROFILE = "openai"
+"""Key of the bytes in ``ToolSpecification.wire``, and the provider of our ProviderContent."""
+
+_AUDIO_FORMATS = {
+    "mpeg": "mp3",
+    "mpga": "mp3",
+    "x-wav": "wav",
+    "wave": "wav",
+    "vnd.wave": "wav",
+    "x-m4a": "m4a",
+}
+
+
+def encode_request(request: ChatRequest, *, model: str, defaults: Mapping[str, Any] | None = None) -> bytes:
+    """Return the body of a request as JSON.
+
+    Args:
+        request: what to send; its parameters win over the defaults, and may name another model.
+        model: the model that answers.
+        defaults: parameters of every request.
+
+    Raises:
+        ConfigurationError: a parameter has no JSON form, or is one that this codec writes itself.
+    """
+    parameters = {**defaults, **request.parameters} if defaults else request.parameters
+    body: dict[str, Any] = {"model": model, "messages": _encode_messages(request.messages)}
+    tools = _array_bytes(request.tools)
+    choice = request.tool_choice
+    if parameters:
+        check_parameters(parameters)
+        body.update(parameters)
+        if "tools" in body:  # the provider's own tools come after ours
+            own = [_encode(tool) for tool in body.pop("tools") or ()]
+            tools = b",".join([tools, *own] if tools else own)
+    if tools:
+        if choice is not None:
+            body["tool_choice"] = _encode_choice(choice)
+    else:
+        body.pop("tool_choice", None)
+        body.pop("parallel_tool_calls", None)  # refused by OpenAI where there are no tools
+    # A splice of bytes, not an orjson.Fragment inside the body: the exact encoder that text with
+    # surrogates and long integers fall back to would read a fragment and write it again.
+    encoded = _encode(body)
+    return b"".join((encoded[:-1], b',"tools":[', tools, b"]}")) if tools else encoded
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that the codec writes itself or cannot honour.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    if "messages" in parameters:
+        raise ConfigurationError(
+            'The parameters of a chat model cannot hold "messages"; pass them in the request.'
+        )
+    if parameters.get("stream"):
+        raise ConfigurationError(
+            'The parameters of a chat model cannot hold "stream": the answer is read whole.'
+        )
+    if not isinstance(parameters.get("tools") or [], (list, tuple)):
+        raise ConfigurationError(
+            'The parameter "tools" of a chat model must be a list of the provider\'s own tools.'
+        )
+    if parameters.get("n") not in (None, 1):
+        raise ConfigurationError('The parameter "n" of a chat model must be 1: one answer is read.')
+
+
+def _array_bytes(tools: Sequence[ToolSpecification]) -> bytes:
+    """Return the entries of specifications, joined; made once for the tools of a service."""
+    wire = tools.wire.get(PROFILE) if isinstance(tools, ToolArray) else None
+    if wire is None:
+        wire = b",".join([tool_bytes(specification) for specification in tools])
+        if isinstance(tools, ToolArray):
+            tools.wire[PROFILE] = wire
+    return wire
+
+
+def tool_bytes(specification: ToolSpecification) -> bytes:
+    """Return the entry of a specification in the tools array; made once, kept in ``specification.wire``."""
+    wire = specification.wire.get(PROFILE)
+    if wire is None:
+        wire = specification.wire[PROFILE] = _encode_tool(specification)
+    return wire
+
+
+def _encode_tool(specification: ToolSpecification) -> bytes:
+    function: dict[str, Any] = {"name": specification.name}
+    if specification.description is not None:
+        function["description"] = specification.description
+    if specification.strict is not None:
+        function["strict"] = specification.strict
+    schema = specification.parameters or {}
+    parameters = specification.parameters_json
+    if parameters is None or schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
+        # OpenAI refuses an object schema that lacks properties, even where there are none.
+        parameters = _encode({**schema, "type": "object", "properties": schema.get("properties") or {}})
+    return b'{"type":"function","function":%b,"parameters":%b}}' % (_encode(function)[:-1], parameters)
+
+
+def _encode_choice(choice: ToolChoice | str) -> Any:
+    if choice in ("auto", "required", "none"):
+        return str(choice)
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return json_text.encode(value)
+    except json_text.JsonTextError as error:
+        raise ConfigurationError(f"The request cannot be written as JSON: {error}.") from None
+
+
+def _encode_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    forms: list[dict[str, Any]] = []
+    media: list[dict[str, Any]] = []  # of tool results, which are text only on the wire
+    for message in messages:
+        if isinstance(message, ToolResultMessage):
+            forms.append(_encode_tool_result(message, media))
+            continue
+        if media:  # after the last result, so that the results of one round stay together
+            forms.append({"role": "user", "content": media})
+            media = []
+        if isinstance(message, AiMessage):
+            forms.append(_encode_ai_message(message))
+        elif isinstance(message, UserMessage):
+            forms.append(_encode_user_message(message))
+        elif isinstance(message, SystemMessage):
+            forms.append({"role": "system", "content": message.text})
+        else:
+            raise ConfigurationError(f"{type(message).__name__} is not a message.")
+    if media:
+        forms.append({"role": "user", "content": media})
+    return forms
+
+
+def _encode_user_message(message: UserMessage) -> dict[str, Any]:
+    parts = list(_encode_parts(message.contents))
+    form: dict[str, Any] = {"role": "user"}
+    form["content"] = parts if any(part.get("type") != "text" for part in parts) else message.text
+    if message.name is not None:
+        form["name"] = message.name
+    return form
+
+
+def _encode_ai_message(message: AiMessage) -> dict[str, Any]:
+    replayed: dict[str, Any] = {}
+    for content in message.contents:
+        if (
+            isinstance(content, ProviderContent)
+            and content.provider == PROFILE
+            and isinstance(content.data, dict)
+        ):
+            replayed |= content.data
+    parts_of_calls = replayed.pop("tool_calls", None)
+    form: dict[str, Any] = {"role": "assistant", "content": message.text or ""}
+    if message.tool_calls:
+        form["content"] = message.text or None
+        form["tool_calls"] = calls = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": _argument_text(call)},
+            }
+            for call in message.tool_calls
+        ]
+        # By position: ids may be ours by now, and names may repeat.
+        if isinstance(parts_of_calls, list) and len(parts_of_calls) == len(calls):
+            for entry, part in zip(calls, parts_of_calls, strict=True):
+                if isinstance(part, dict):
+                    entry.update({key: value for key, value in part.items() if key not in entry})
+    return {**replayed, **form} if replayed else form
+
+
+def _argument_text(call: ToolCall) -> str:
+    """Return arguments that servers accept in a history: many parse them, and refuse the whole request."""
+    text = call.arguments
+    try:
+        # Kept as it came, so that a prompt cache still matches.
+        return text if isinstance(orjson.loads(text), dict) else "{}"
+    except orjson.JSONDecodeError:
+        return _repaired_argument_text(text)
+
+
+def _repaired_argument_text(text: str) -> str:
+    try:
+        value = json_text.decode(text)  # takes the lone surrogates that orjson refuses
+        return json_text.encode(value).decode() if isinstance(value, dict) else "{}"
+    except json_text.JsonTextError:
+        return "{}"  # the result of the call says what was wrong
+
+
+def _encode_tool_result(message: ToolResultMessage, media: list[dict[str, Any]]) -> dict[str, Any]:
+    text = message.text
+    if message.contents:
+        text = joined_text(message.contents) or text
+        found = [part for part in _encode_parts(message.contents) if part.get("type") != "text"]
+        if found:
+            media.append({"type": "text", "text": f"From the result of {message.tool_name} ({message.id}):"})
+            media += found
+            text = text or "The result is in the user message after the results."
+    return {"role": "tool", "tool_call_id": message.id, "content": text}
+
+
+def _encode_parts(contents: Sequence[Content]) -> Iterator[dict[str, Any]]:
+    for content in contents:
+        if isinstance(content, TextContent):
+            yield {"type": "text", "text": content.text}
+        elif isinstance(content, ImageContent):
+            image = {"url": _address(content)}
+            if content.detail is not None:
+                image["detail"] = content.detail
+            yield {"type": "image_url", "image_url": image}
+        elif isinstance(content, AudioContent):
+            if content.data is None:  # OpenAI takes bytes only; vLLM and others take this
+                yield {"type": "audio_url", "audio_url": {"url": content.url}}
+                continue
+            subtype = (content.mime_type or "").partition(";")[0].partition("/")[2].strip().lower()
+            audio = {
+                "data": base64.b64encode(content.data).decode(),
+                "format": _AUDIO_FORMATS.get(subtype, subtype),
+            }
+            yield {"type": "input_audio", "input_audio": audio}
+        elif isinstance(content, FileContent):
+            yield {
+                "type": "file",
+                "file": {"filename": content.name or "file", "file_data": _address(content)},
+            }
+        elif content.provider == PROFILE and isinstance(content.data, dict):
+            yield content.data
+
+
+def _address(content: ImageContent | FileContent) -> str | None:
+    if content.data is None:
+        return content.url
+    return f"data:{content.mime_type};base64,{base64.b64encode(content.data).decode()}"
