@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import difflib
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -25,8 +24,7 @@ from fasttool.errors import (
 )
 from fasttool.messages import ToolCall
 from fasttool.tools.executor import ToolExecutionResult, execution_error
-
-logger = logging.getLogger("fasttool")
+from fasttool.tools.service import logger
 
 
 class ErrorPolicy(Enum):

@@ -23,7 +23,7 @@ _ACCEPTED_RETURNS = "str, Result[str], AiMessage or None"
 
 
 def ai_service(
-    interface: type[Service],
+    interface: Callable[..., Service],  # a class; type[...] would refuse a Protocol to type checkers
     *,
     chat_model: ChatModel,
     tools: Tools | ToolService = (),

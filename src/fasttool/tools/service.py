@@ -12,6 +12,7 @@ from fasttool.tools.executor import Executor, ToolExecutor, as_executor
 from fasttool.tools.scanning import find_tools
 
 logger = logging.getLogger("fasttool")
+logger.addHandler(logging.NullHandler())  # an application that sets up no logging is not written to
 
 Tools = Iterable[Any] | Mapping[ToolSpecification, Executor]
 

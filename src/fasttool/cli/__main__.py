@@ -1,0 +1,8 @@
+"""``python -m fasttool.cli``."""
+
+import sys
+
+from fasttool.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
