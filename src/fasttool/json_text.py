@@ -97,7 +97,20 @@ def _refuse_constant(name: str) -> Any:
     raise JsonTextError(f"{name} is not JSON")
 
 
-def decode_exactly(text: str | bytes) -> Any:
+class FloatLiteral(float):
+    """A float that remembers the digits it was written with."""
+
+    __slots__ = ("literal",)
+
+    literal: str
+
+    def __new__(cls, text: str) -> FloatLiteral:
+        number = super().__new__(cls, text)
+        number.literal = text
+        return number
+
+
+def decode_exactly(text: str | bytes, *, literals: bool = False) -> Any:
     """Do what ``decode`` does, in the slower way that loses no digit and takes any escape.
 
     Lone surrogates (``\\ud800``) become U+FFFD, so that the value can be sent again.
@@ -105,7 +118,8 @@ def decode_exactly(text: str | bytes) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode()
-        value = json.loads(text, parse_constant=_refuse_constant)
+        reader = FloatLiteral if literals else None
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=reader)
         if "\\u" in text or not text.isascii():
             return _without_surrogates(value)
         return value

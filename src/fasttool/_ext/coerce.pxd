@@ -2,10 +2,12 @@ cimport cython
 
 cdef int _ANY, _PARAMETER_TEXT, _TEXT, _INTEGER, _NUMBER, _BOOLEAN
 cdef int _CHOICE, _LIST, _MAP, _OBJECT, _UNION, _NULL
+cdef int _PARSED, _DECIMAL, _TUPLE, _CHECKED, _TAGGED
 cdef int _DEPTH_LIMIT
 cdef double _EXACT_FLOATS
 cdef object _MISSING
 cdef object _OMITTED
+cdef object _new
 
 cdef object _integer_from_text(Coercer coercer, object value)
 cdef object _number_from_text(Coercer coercer, object value)
@@ -15,6 +17,15 @@ cdef object _to_number(Coercer coercer, object value)
 @cython.locals(whole=bint)
 cdef object _to_text(Coercer coercer, object value, bint exact)
 
+cdef object _without_literals(object value)
+cdef object _to_decimal(Coercer coercer, object value, bint exact)
+cdef object _to_parsed(Coercer coercer, object value)
+
+@cython.locals(index=Py_ssize_t, members=tuple, values=list)
+cdef object _to_tuple(Coercer coercer, object value, int depth, bint exact)
+
+cdef object _to_checked(Coercer coercer, object value, int depth, bint exact)
+cdef object _to_tagged(Coercer coercer, object value, int depth, bint exact)
 cdef object _to_choice(Coercer coercer, object value)
 cdef object _decoded(Coercer coercer, object value)
 
@@ -24,7 +35,7 @@ cdef object _to_list(Coercer coercer, object value, int depth, bint exact)
 @cython.locals(item=Coercer, key_coercer=Coercer, values=dict)
 cdef object _to_map(Coercer coercer, object value, int depth, bint exact)
 
-@cython.locals(fields=ArgumentBinder, values=list)
+@cython.locals(fields=ArgumentBinder, values=list, names=tuple, i=Py_ssize_t)
 cdef object _to_object(Coercer coercer, object value, int depth, bint exact)
 
 @cython.locals(kind=int)
@@ -41,6 +52,7 @@ cdef class Coercer:
     cdef int _kind
     cdef bint _optional
     cdef bint _keyword_only
+    cdef bint _plain
     cdef readonly object accepts
     cdef Coercer _item
     cdef Coercer _key

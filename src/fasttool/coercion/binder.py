@@ -8,7 +8,9 @@ from typing import Any
 from fasttool._ext.coerce import (
     ANY,
     BOOLEAN,
+    CHECKED,
     CHOICE,
+    DECIMAL,
     INTEGER,
     LIST,
     MAP,
@@ -18,20 +20,26 @@ from fasttool._ext.coerce import (
     OBJECT,
     OMITTED,
     PARAMETER_TEXT,
+    PARSED,
+    TAGGED,
     TEXT,
+    TUPLE,
     UNION,
     ArgumentBinder,
     Coercer,
 )
 from fasttool.coercion.arguments import read_arguments
-from fasttool.schema.enums import accepted_texts, member_texts
+from fasttool.schema.constraints import checks
+from fasttool.schema.enums import accepted_numbers, accepted_texts, shown_values
 from fasttool.schema.forms import (
     ABSENT,
     AnyForm,
     BooleanForm,
+    DecimalForm,
     EnumForm,
     FieldForm,
     Form,
+    FormattedForm,
     IntegerForm,
     ListForm,
     LiteralForm,
@@ -41,6 +49,7 @@ from fasttool.schema.forms import (
     ObjectForm,
     OptionalForm,
     StringForm,
+    TupleForm,
     UnionForm,
     UseForm,
 )
@@ -52,11 +61,14 @@ _SCALARS: dict[type[Form], tuple[int, str]] = {
     IntegerForm: (INTEGER, "an integer"),
     NumberForm: (NUMBER, "a number"),
     BooleanForm: (BOOLEAN, "true or false"),
+    DecimalForm: (DECIMAL, "a decimal number"),
 }
 # Members of a union are tried from the narrow to the wide, so that their order in the source says nothing.
-_WIDTHS = {
-    kind: width for width, kind in enumerate((BOOLEAN, INTEGER, NUMBER, CHOICE, OBJECT, LIST, MAP, TEXT, ANY))
-}
+_BY_WIDTH = (
+    *(BOOLEAN, INTEGER, NUMBER, DECIMAL, PARSED, CHOICE),
+    *(TAGGED, OBJECT, TUPLE, LIST, MAP, TEXT, ANY),
+)
+_WIDTHS = {kind: width for width, kind in enumerate(_BY_WIDTH)}
 
 
 def argument_binder(owner: str, fields: Sequence[FieldForm], *, extra: Form | None = None) -> ArgumentBinder:
@@ -97,6 +109,16 @@ class _Compiler:
         )
 
     def coercer(self, form: Form, *, optional: bool = False, whole: bool = False) -> Coercer:
+        """Return the node of a form; with a node above it for each that has constraints."""
+        if not form.constraints or isinstance(form, (OptionalForm, UseForm)):
+            return self._node(form, optional=optional, whole=whole)
+        inner = self._node(form)
+        limits = ", ".join(f"{keyword} {limit}" for keyword, limit in form.constraints.items())
+        coercer = Coercer(CHECKED, f"{inner.accepts} ({limits})", optional)
+        coercer.set_checks(inner, checks(form.constraints))
+        return coercer
+
+    def _node(self, form: Form, *, optional: bool = False, whole: bool = False) -> Coercer:
         if isinstance(form, OptionalForm):
             return self.coercer(form.inner, optional=True, whole=whole)
         if isinstance(form, UseForm):
@@ -108,13 +130,29 @@ class _Compiler:
                 kind = PARAMETER_TEXT
             self._opaque = self._opaque or kind == ANY
             return Coercer(kind, accepts, optional)
+        if isinstance(form, FormattedForm):
+            coercer = Coercer(PARSED, form.accepts, optional)
+            coercer.set_reader(form.read)
+            return coercer
         if isinstance(form, EnumForm):
             return _enum(form, optional)
         if isinstance(form, LiteralForm):
             return _literal(form, optional)
         if isinstance(form, ObjectForm):
             return self._object(form, optional)
+        if isinstance(form, TupleForm):
+            places = [self.coercer(item) for item in form.items]
+            accepts = ", ".join(place.accepts for place in places)
+            coercer = Coercer(TUPLE, f"a list of {len(places)} elements ({accepts})", optional)
+            coercer.set_members(places, form.construct)
+            return coercer
         if isinstance(form, UnionForm):
+            tags = _tags(form)
+            if tags is not None:
+                name, tagged = tags
+                coercer = Coercer(TAGGED, f'an object with "{name}" {" or ".join(tagged)}', optional)
+                coercer.set_tags(name, {tag: self.coercer(member) for tag, member in tagged.items()})
+                return coercer
             members = [self.coercer(member) for member in form.members]
             coercer = Coercer(
                 UNION, " or ".join(dict.fromkeys(member.accepts for member in members)), optional
@@ -142,8 +180,30 @@ class _Compiler:
         )
         # An object that stays a dictionary has the fields of its schema by their own names.
         fields = self.binder(form.name, form.fields, extra=form.extra, closed=form.extra is None)
-        coercer.set_object(fields, form.construct, form.keyword_only)
+        coercer.set_object(fields, form.construct, form.keyword_only, form.plain)
         return coercer
+
+
+def _tags(form: UnionForm) -> tuple[str, dict[str, Form]] | None:
+    """Return the field that tells the members of a union apart, and the member for each tag.
+
+    It is a field that every member has and requires, with text of its own in each (``Literal["cat"]``).
+    """
+    members = [member.inner if isinstance(member, UseForm) else member for member in form.members]
+    objects = [member for member in members if isinstance(member, ObjectForm)]
+    if len(objects) < len(members):
+        return None
+    for candidate in objects[0].fields:
+        tagged: dict[str, Form] = {}
+        for member in objects:
+            entry = next((entry for entry in member.fields if entry.wire_name == candidate.wire_name), None)
+            values = entry.form.values if entry is not None and isinstance(entry.form, LiteralForm) else ()
+            if not values or any(not isinstance(value, str) or value in tagged for value in values):
+                break
+            tagged.update(dict.fromkeys(values, member))
+        else:
+            return candidate.wire_name, tagged
+    return None
 
 
 def _width(coercer: Coercer) -> int:
@@ -157,8 +217,8 @@ def _default(entry: FieldForm) -> Any:
 
 
 def _enum(form: EnumForm, optional: bool) -> Coercer:
-    shown = member_texts(form.enum)
-    exact, folded = accepted_texts(form.enum)
+    shown = shown_values(form.enum, by_value=form.by_value)
+    exact, folded = accepted_texts(form.enum, by_value=form.by_value)
     # A value that is not just the name is free text: white space at its ends does not count.
     values = {
         member.value.casefold(): member
@@ -167,8 +227,8 @@ def _enum(form: EnumForm, optional: bool) -> Coercer:
         and member.value != member.name
         and folded.get(member.value.casefold()) is member
     }
-    coercer = Coercer(CHOICE, f"one of {', '.join(shown)}", optional)
-    coercer.set_choices(exact, folded, values)
+    coercer = Coercer(CHOICE, f"one of {', '.join(map(str, shown))}", optional)
+    coercer.set_choices(exact, folded, values, accepted_numbers(form.enum, by_value=form.by_value))
     return coercer
 
 
@@ -179,7 +239,7 @@ def _literal(form: LiteralForm, optional: bool) -> Coercer:
         key = text.casefold()
         folded[key] = MISSING if key in folded else text
     clear = {key: text for key, text in folded.items() if text is not MISSING}
-    others = [value for value in form.values if not isinstance(value, str)]
+    others = [(value, value) for value in form.values if not isinstance(value, str)]
     accepts = ", ".join(
         str(value).lower() if isinstance(value, bool) else str(value) for value in form.values
     )

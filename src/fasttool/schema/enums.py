@@ -11,18 +11,26 @@ def member_text(member: Enum) -> str:
     return str(member.value) if isinstance(member, str) else member.name
 
 
-def member_texts(enum: type[Enum]) -> dict[str, Enum]:
-    """Return the members by what a model calls them, in order of definition, without aliases."""
-    return {member_text(member): member for member in enum}
+def shown_values(enum: type[Enum], *, by_value: bool = False) -> list[Any]:
+    """Return what a schema shows of the members, in order of definition, without aliases.
+
+    Args:
+        enum: the enum.
+        by_value: values are shown, also where they are not text.
+    """
+    return [member.value if by_value else member_text(member) for member in enum]
 
 
-def accepted_texts(enum: type[Enum]) -> tuple[dict[str, Any], dict[str, Any]]:
+def accepted_texts(enum: type[Enum], *, by_value: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a binder accepts: exact texts, and case-folded texts that fit one member alone.
 
     Exact texts are the shown ones, then names (aliases too), then values that are text; the first
     meaning of a text wins (reference: core, section 2.3).
     """
-    exact: dict[str, Any] = dict(member_texts(enum))
+    exact: dict[str, Any] = {}
+    for shown, member in zip(shown_values(enum, by_value=by_value), enum, strict=True):
+        if isinstance(shown, str):
+            exact[str(shown)] = member
     for name, member in enum.__members__.items():
         exact.setdefault(name, member)
     for member in enum:
@@ -42,3 +50,13 @@ def accepted_texts(enum: type[Enum]) -> tuple[dict[str, Any], dict[str, Any]]:
         elif len(members) == 1:
             folded[text] = members[0]
     return exact, folded
+
+
+def accepted_numbers(enum: type[Enum], *, by_value: bool = False) -> list[tuple[Any, Enum]]:
+    """Return the values that are no text and that a binder accepts, each with its member.
+
+    They are those of enums made of integers, and of enums that are shown by their values.
+    """
+    if not by_value and not issubclass(enum, int):
+        return []
+    return [(member.value, member) for member in enum if isinstance(member.value, (bool, int, float))]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from fasttool.schema.constraints import enforced_keywords
 from fasttool.schema.forms import (
     AnyForm,
     BooleanForm,
@@ -80,7 +81,9 @@ class _Reader:
     def _typed(self, kind: Any, schema: Mapping[str, Any], depth: int) -> Form:
         simple = _SIMPLE.get(kind) if isinstance(kind, str) else None
         if simple is not None:
-            return simple()
+            form = simple()
+            form.constraints = enforced_keywords(form, schema)
+            return form
         if kind == "array":
             return ListForm(
                 item=AnyForm() if "prefixItems" in schema else self.form(schema.get("items"), depth + 1)

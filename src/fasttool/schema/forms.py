@@ -21,9 +21,11 @@ class Form:
 
     Args:
         description: shown in the schema; None for none.
+        constraints: further keywords of its JSON Schema, shown and enforced (minimum, pattern, ...).
     """
 
     description: str | None = None
+    constraints: dict[str, Any] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -57,10 +59,31 @@ class BooleanForm(Form):
 
 
 @dataclass(slots=True, eq=False)
+class DecimalForm(Form):
+    """A finite decimal number, with the digits that were written."""
+
+
+@dataclass(slots=True, eq=False)
+class FormattedForm(Form):
+    """A value that is written as text of some format.
+
+    Args:
+        schema: keywords of its JSON Schema.
+        accepts: what is accepted, as an error text says it.
+        read: returns the value of a text, or raises ValueError.
+    """
+
+    schema: dict[str, Any] = field(kw_only=True)
+    accepts: str = field(kw_only=True)
+    read: Callable[[str], Any] = field(kw_only=True)
+
+
+@dataclass(slots=True, eq=False)
 class EnumForm(Form):
-    """A member of an enum, by its name."""
+    """A member of an enum, by its name, or by its value where that is asked for."""
 
     enum: type[Enum] = field(kw_only=True)
+    by_value: bool = field(default=False, kw_only=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -83,6 +106,19 @@ class ListForm(Form):
     item: Form = field(kw_only=True)
     construct: Callable[[Iterable[Any]], Any] | None = field(default=None, kw_only=True)
     unique: bool = field(default=False, kw_only=True)
+
+
+@dataclass(slots=True, eq=False)
+class TupleForm(Form):
+    """A JSON array of fixed length, with a form for each place.
+
+    Args:
+        items: what each element may be.
+        construct: makes the value from the list of elements.
+    """
+
+    items: tuple[Form, ...] = field(kw_only=True)
+    construct: Callable[[Iterable[Any]], Any] = field(default=tuple, kw_only=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -130,6 +166,7 @@ class ObjectForm(Form):
         fields: in the order in which ``construct`` takes them.
         construct: makes the value; None keeps a dictionary of what was given.
         keyword_only: ``construct`` takes its fields by keyword.
+        plain: ``construct`` sets its fields, and does nothing else.
         extra: what further fields may be; None refuses them.
     """
 
@@ -137,6 +174,7 @@ class ObjectForm(Form):
     fields: list[FieldForm] = field(default_factory=list, kw_only=True)
     construct: Callable[..., Any] | None = field(default=None, kw_only=True)
     keyword_only: bool = field(default=False, kw_only=True)
+    plain: bool = field(default=False, kw_only=True)
     extra: Form | None = field(default=None, kw_only=True)
 
 

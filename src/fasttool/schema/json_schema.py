@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fasttool.schema.enums import member_texts
+from fasttool.schema.enums import shown_values
 from fasttool.schema.forms import (
     ABSENT,
     AnyForm,
     BooleanForm,
+    DecimalForm,
     EnumForm,
     FieldForm,
     Form,
+    FormattedForm,
     IntegerForm,
     ListForm,
     LiteralForm,
@@ -22,6 +24,7 @@ from fasttool.schema.forms import (
     ObjectForm,
     OptionalForm,
     StringForm,
+    TupleForm,
     UnionForm,
     UseForm,
 )
@@ -30,6 +33,7 @@ _SIMPLE: dict[type[Form], str] = {
     StringForm: "string",
     IntegerForm: "integer",
     NumberForm: "number",
+    DecimalForm: "number",
     BooleanForm: "boolean",
     NullForm: "null",
 }
@@ -55,6 +59,12 @@ def parameters_schema(fields: Sequence[FieldForm], *, extra: Form | None = None)
     return schema
 
 
+def _choices(values: list[Any]) -> dict[str, Any]:
+    kinds = {_JSON_TYPES.get(type(value)) for value in values}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return {"type": kind, "enum": values} if kind else {"enum": values}
+
+
 class _Writer:
     """One pass over the forms of one tool.
 
@@ -68,6 +78,8 @@ class _Writer:
 
     def schema(self, form: Form) -> dict[str, Any]:
         schema = self._body(form)
+        if form.constraints:
+            schema = {**schema, **form.constraints}
         if form.description:
             # A description belongs beside the type; beside a $ref it is an annotation of the use.
             schema = {**schema, "description": form.description}
@@ -80,12 +92,16 @@ class _Writer:
         if isinstance(form, (OptionalForm, UseForm)):
             # null is always taken where a value is optional; the schema shows what is useful.
             return self.schema(form.inner)
+        if isinstance(form, FormattedForm):
+            return dict(form.schema)
+        if isinstance(form, TupleForm):
+            count = len(form.items)
+            places = [self._nested(item) for item in form.items]
+            return {"type": "array", "prefixItems": places, "minItems": count, "maxItems": count}
         if isinstance(form, EnumForm):
-            return {"type": "string", "enum": list(member_texts(form.enum))}
+            return _choices(shown_values(form.enum, by_value=form.by_value))
         if isinstance(form, LiteralForm):
-            kinds = {_JSON_TYPES.get(type(value)) for value in form.values}
-            kind = kinds.pop() if len(kinds) == 1 else None
-            return {"type": kind, "enum": list(form.values)} if kind else {"enum": list(form.values)}
+            return _choices(list(form.values))
         if isinstance(form, ListForm):
             schema: dict[str, Any] = {"type": "array", "items": self._nested(form.item)}
             if form.unique:

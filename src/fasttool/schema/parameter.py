@@ -16,12 +16,13 @@ class P:
         name: the name that the model sees, where it should differ from Python's.
         required: False makes the parameter one that may be absent, None then.
         default: used where the model gives nothing; makes the parameter one that may be absent.
+        values: an enum is shown by its values instead of the names of its members.
 
     Raises:
         ConfigurationError: a value has the wrong type.
     """
 
-    __slots__ = ("default", "description", "name", "required")
+    __slots__ = ("default", "description", "name", "required", "values")
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class P:
         name: str | None = None,
         required: bool | None = None,
         default: Any = ABSENT,
+        values: bool = False,
     ) -> None:
         if not isinstance(description, str):
             raise ConfigurationError(f"The description in P(...) must be text, got {description!r}.")
@@ -41,6 +43,7 @@ class P:
         self.name = name if name and name.strip() else None
         self.required = required
         self.default = default
+        self.values = values
 
     @property
     def has_default(self) -> bool:

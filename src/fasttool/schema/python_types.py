@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import collections
 import collections.abc
-import dataclasses
 import inspect
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
 
 from fasttool import json_text
+from fasttool.schema.attribute_docstrings import attribute_docstrings
+from fasttool.schema.constraints import checks, constraint_keywords
 from fasttool.schema.enums import member_text
 from fasttool.schema.forms import (
     ABSENT,
     AnyForm,
     BooleanForm,
+    DecimalForm,
     EnumForm,
     FieldForm,
     Form,
+    FormattedForm,
     IntegerForm,
     ListForm,
     LiteralForm,
@@ -29,14 +34,20 @@ from fasttool.schema.forms import (
     ObjectForm,
     OptionalForm,
     StringForm,
+    TupleForm,
     UnionForm,
     UseForm,
 )
 from fasttool.schema.parameter import P
+from fasttool.schema.structures import LEFT_TO_TYPE, read_structure
+
+if TYPE_CHECKING:
+    from fasttool.schema.formats import Format
 
 ACCEPTED_TYPES = (
-    "str, int, float, bool, None, Any, enums, Literal, list, set, frozenset, tuple[T, ...], dict[str, T], "
-    "dataclasses and unions of them"
+    "str, int, float, bool, None, Any, Decimal, enums, Literal, dates, times, UUID, bytes, paths, "
+    "IP addresses, list, set, tuple, dict[str, T], dataclasses, TypedDict, NamedTuple, pydantic models, "
+    "attrs classes, msgspec structs, and unions of them"
 )
 
 _SCALARS: dict[Any, type[Form]] = {
@@ -44,6 +55,7 @@ _SCALARS: dict[Any, type[Form]] = {
     int: IntegerForm,
     float: NumberForm,
     bool: BooleanForm,
+    Decimal: DecimalForm,
     None: NullForm,
     type(None): NullForm,
     Any: AnyForm,
@@ -61,8 +73,12 @@ _LISTS: dict[Any, Any] = {
     collections.abc.MutableSet: set,
     frozenset: frozenset,
     tuple: tuple,
+    collections.deque: collections.deque,
 }
 _MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+
+
+_MODULES_OF_FORMATS = ("datetime", "uuid", "pathlib", "ipaddress")
 
 
 class UnsupportedTypeError(TypeError):
@@ -94,12 +110,13 @@ class TypeReader:
         scalar = _SCALARS.get(annotation) if _hashable(annotation) else None
         if scalar is not None:
             return scalar()
+        form = format_of(annotation)
+        if form is not None:
+            return FormattedForm(schema=form.schema, accepts=form.accepts, read=form.read)
         origin = get_origin(annotation)
         arguments = get_args(annotation)
         if origin is Annotated:
-            form = self.read(arguments[0], variables)
-            description = annotated_description(arguments[1:])
-            return _described(form, description)
+            return self._annotated(arguments[0], arguments[1:], variables)
         if origin is Union or origin is types.UnionType:
             return self._union(arguments, variables)
         if origin is Literal:
@@ -125,9 +142,20 @@ class TypeReader:
             if not len(kind):
                 raise UnsupportedTypeError(f"{kind.__name__}, an enum without members")
             return EnumForm(_own_docstring(kind), enum=kind)
-        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-            return self._dataclass(kind, annotation, arguments, variables)
-        raise UnsupportedTypeError(type_name(annotation))
+        return self._object(kind, annotation, arguments, variables)
+
+    def _annotated(self, annotation: Any, extras: tuple[Any, ...], variables: Mapping[Any, Any]) -> Form:
+        form = self.read(annotation, variables)
+        keywords = constraint_keywords(form, extras)
+        if keywords:
+            try:
+                checks(keywords)
+            except ValueError as error:
+                raise UnsupportedTypeError(f"a type that {error}") from None
+            _inner(form).constraints |= keywords
+        if any(isinstance(extra, P) and extra.values for extra in extras):
+            _show_values(form)
+        return _described(form, annotated_description(extras))
 
     def _union(self, arguments: tuple[Any, ...], variables: Mapping[Any, Any]) -> Form:
         members = [self.read(member, variables) for member in arguments]
@@ -155,7 +183,8 @@ class TypeReader:
         self, kind: Any, annotation: Any, arguments: tuple[Any, ...], variables: Mapping[Any, Any]
     ) -> Form:
         if kind is tuple and arguments and not (len(arguments) == 2 and arguments[1] is Ellipsis):
-            raise UnsupportedTypeError(f"{type_name(annotation)}, a tuple of fixed length")
+            places = () if arguments == ((),) else arguments
+            return TupleForm(items=tuple(self.read(place, variables) for place in places))
         item = self.read(arguments[0], variables) if arguments else AnyForm()
         construct = _LISTS[kind]
         unique = construct in (set, frozenset)
@@ -163,36 +192,48 @@ class TypeReader:
             raise UnsupportedTypeError(f"{type_name(annotation)}, whose elements cannot be hashed")
         return ListForm(item=item, construct=construct, unique=unique)
 
-    def _dataclass(
-        self, kind: type, annotation: Any, arguments: tuple[Any, ...], variables: Mapping[Any, Any]
+    def _object(
+        self, kind: Any, annotation: Any, arguments: tuple[Any, ...], variables: Mapping[Any, Any]
     ) -> ObjectForm:
         bound = tuple(
             variables.get(argument, argument) if _hashable(argument) else argument for argument in arguments
         )
         key = (kind, bound) if all(map(_hashable, bound)) else (kind, repr(bound))
-        found = self._objects.get(key)
+        found = self._objects.get(key) if _hashable(kind) else None
         if found is not None:
             return found
-        form = ObjectForm(_own_docstring(kind), name=kind.__name__, construct=kind)
+        structure = read_structure(kind, lambda owner: resolved_hints(owner, self._namespace))
+        if structure is None:
+            raise UnsupportedTypeError(type_name(annotation))
+        form = ObjectForm(
+            _own_docstring(kind),
+            name=kind.__name__,
+            construct=structure.construct,
+            keyword_only=structure.keyword_only,
+            plain=structure.plain,
+            extra=AnyForm() if structure.allows_extra else None,
+        )
         self._objects[key] = form
         inner = dict(zip(getattr(kind, "__parameters__", ()), bound, strict=False))
-        hints = resolved_hints(kind, self._namespace)
-        entries = [entry for entry in dataclasses.fields(kind) if entry.init]
-        form.keyword_only = any(entry.kw_only for entry in entries)
-        for entry in entries:
+        described = attribute_docstrings(kind)
+        for entry in structure.fields:
+            annotated = Annotated[(entry.annotation, *entry.extras)] if entry.extras else entry.annotation
             try:
                 read = read_field(
                     self,
                     entry.name,
-                    hints.get(entry.name, Any),
-                    default=ABSENT if entry.default is dataclasses.MISSING else entry.default,
-                    default_factory=None
-                    if entry.default_factory is dataclasses.MISSING
-                    else entry.default_factory,
+                    annotated,
+                    default=entry.default,
+                    default_factory=entry.factory,
+                    description=entry.description or described.get(entry.name),
                     variables=inner,
                 )
             except UnsupportedTypeError as error:
                 raise UnsupportedTypeError(f"{kind.__name__}, whose field {entry.name} is {error}") from None
+            if entry.wire_name is not None:
+                read.wire_name = entry.wire_name
+            if not entry.required or entry.default is LEFT_TO_TYPE:
+                read.required, read.default, read.shown_default = False, ABSENT, ABSENT
             form.fields.append(read)
         check_wire_names(form.fields, f"{kind.__name__}")
         return form
@@ -246,21 +287,44 @@ def read_field(
         required=required,
         default=default,
         default_factory=default_factory,
-        shown_default=ABSENT if marker is not None and marker.has_default else json_default(default),
+        shown_default=ABSENT if marker is not None and marker.has_default else json_default(default, form),
     )
 
 
-def json_default(default: Any) -> Any:
+def json_default(default: Any, form: Form) -> Any:
     """Return a default as a schema shows it; ABSENT where it has no JSON form or says nothing."""
     if default is ABSENT or default is None:
         return ABSENT
     if isinstance(default, Enum):
-        return member_text(default)
+        inner = _inner(form)
+        return default.value if isinstance(inner, EnumForm) and inner.by_value else member_text(default)
+    if isinstance(default, Decimal):
+        return float(default) if default.is_finite() else ABSENT
+    if isinstance(default, (set, frozenset, tuple)):
+        default = list(default)
+    elif format_of(type(default)) is not None:
+        from fasttool.schema.formats import written
+
+        return written(default)
     try:
         value = json_text.decode(json_text.encode(default))
     except json_text.JsonTextError:
         return ABSENT
     return ABSENT if value is None else value
+
+
+def format_of(annotation: Any) -> Format | None:
+    """Return how values of a type are written as text, None where they are not.
+
+    Those types live in a few modules; the formats load with the first of them.
+    """
+    if isinstance(annotation, type) and (
+        annotation is bytes or annotation.__module__.partition(".")[0] in _MODULES_OF_FORMATS
+    ):
+        from fasttool.schema.formats import FORMATS
+
+        return next((FORMATS[kind] for kind in annotation.__mro__ if kind in FORMATS), None)
+    return None
 
 
 def check_wire_names(fields: Iterable[FieldForm], owner: str) -> None:
@@ -330,6 +394,21 @@ def _described(form: Form, description: str | None) -> Form:
         return UseForm(description, inner=form)
     form.description = description
     return form
+
+
+def _show_values(form: Form) -> None:
+    """Show the enum of a form, or of its elements, by values."""
+    if isinstance(form, EnumForm):
+        for member in form.enum:
+            if not isinstance(member.value, (str, bool, int, float)):
+                raise UnsupportedTypeError(
+                    f"{form.enum.__name__}, an enum whose values are not all text or numbers"
+                )
+        form.by_value = True
+    elif isinstance(form, OptionalForm):
+        _show_values(form.inner)
+    elif isinstance(form, ListForm):
+        _show_values(form.item)
 
 
 def _inner(form: Form) -> Form:

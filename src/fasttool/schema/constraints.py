@@ -1,0 +1,156 @@
+"""Constraints beside a type (annotated-types, pydantic, msgspec) -> keywords, and keywords -> checks.
+
+They are known by their attributes, so that none of those packages is imported.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from fasttool.schema.forms import (
+    DecimalForm,
+    Form,
+    IntegerForm,
+    ListForm,
+    MapForm,
+    NumberForm,
+    OptionalForm,
+    StringForm,
+    TupleForm,
+)
+
+Check = Callable[[Any], str | None]
+"""Returns what is wrong with a value, None where nothing is."""
+
+_NUMBERS = (IntegerForm, NumberForm, DecimalForm)
+_BOUNDS = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+}
+_SIZES: dict[type[Form], tuple[str, str]] = {
+    StringForm: ("minLength", "maxLength"),
+    ListForm: ("minItems", "maxItems"),
+    TupleForm: ("minItems", "maxItems"),
+    MapForm: ("minProperties", "maxProperties"),
+}
+
+
+def constraint_keywords(form: Form, extras: Iterable[Any]) -> dict[str, Any]:
+    """Return the JSON Schema keywords of the constraints among the extras of ``Annotated``.
+
+    Args:
+        form: what they constrain; those that say nothing of it are passed over.
+        extras: objects with attributes such as ``ge``, ``max_length`` or ``pattern``.
+    """
+    while isinstance(form, OptionalForm):
+        form = form.inner
+    found: dict[str, Any] = {}
+    for extra in _single(extras):
+        if isinstance(form, _NUMBERS):
+            for name, keyword in _BOUNDS.items():
+                value = getattr(extra, name, None)
+                if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+                    found[keyword] = value
+        sizes = _SIZES.get(type(form))
+        if sizes is not None:
+            for name, keyword in zip(("min_length", "max_length"), sizes, strict=True):
+                value = getattr(extra, name, None)
+                # annotated-types says "at least 0" of what has no lower bound.
+                if isinstance(value, int) and (value or name == "max_length"):
+                    found[keyword] = value
+        pattern = getattr(extra, "pattern", None) if isinstance(form, StringForm) else None
+        if isinstance(pattern, re.Pattern):
+            pattern = pattern.pattern
+        if isinstance(pattern, str):
+            found["pattern"] = pattern
+    return found
+
+
+def _single(extras: Iterable[Any]) -> Iterator[Any]:
+    """Yield constraints, those that stand inside of others (pydantic's Field, grouped metadata) too."""
+    for extra in extras:
+        yield extra
+        inner = getattr(extra, "metadata", None)
+        if isinstance(inner, (list, tuple)):
+            yield from _single(inner)
+
+
+def enforced_keywords(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of a foreign schema that are enforced; those that cannot be are left out.
+
+    Args:
+        form: what the schema describes.
+        schema: in normal form; a pattern may be one that Python does not know.
+    """
+    kinds = _BOUNDS.values() if isinstance(form, _NUMBERS) else _SIZES.get(type(form), ())
+    found = {name: schema[name] for name in kinds if isinstance(schema.get(name), (int, float))}
+    pattern = schema.get("pattern") if isinstance(form, StringForm) else None
+    if isinstance(pattern, str):
+        try:
+            re.compile(pattern)
+        except re.error:
+            return found
+        found["pattern"] = pattern
+    return found
+
+
+def checks(keywords: Mapping[str, Any]) -> list[Check]:
+    """Return a check for each keyword that is enforced.
+
+    Raises:
+        ValueError: a pattern is not a regular expression.
+    """
+    return [_MAKERS[keyword](limit) for keyword, limit in keywords.items() if keyword in _MAKERS]
+
+
+def _bound(words: str, fits: Callable[[Any, Any], bool]) -> Callable[[Any], Check]:
+    return lambda limit: lambda value: None if fits(value, limit) else f"must be {words} {limit}"
+
+
+def _size(words: str, fits: Callable[[int, int], bool], unit: str) -> Callable[[Any], Check]:
+    def make(limit: int) -> Check:
+        units = unit if limit != 1 else unit.removesuffix("s")
+        return lambda value: None if fits(len(value), limit) else f"must have {words} {limit} {units}"
+
+    return make
+
+
+def _multiple(limit: Any) -> Check:
+    def check(value: Any) -> str | None:
+        quotient = value / type(value)(limit) if not isinstance(value, int) else value / limit
+        whole = value % limit == 0 if isinstance(value, int) and isinstance(limit, int) else None
+        if whole is None:
+            whole = abs(float(quotient) - round(float(quotient))) < 1e-9
+        return None if whole else f"must be a multiple of {limit}"
+
+    return check
+
+
+def _pattern(text: str) -> Check:
+    try:
+        compiled = re.compile(text)
+    except re.error as error:
+        raise ValueError(f"has the pattern {text!r}, which is not a regular expression ({error})") from None
+    return lambda value: None if compiled.search(value) else f"must match the pattern {text}"
+
+
+_MAKERS: dict[str, Callable[[Any], Check]] = {
+    "minimum": _bound("at least", lambda value, limit: value >= limit),
+    "exclusiveMinimum": _bound("more than", lambda value, limit: value > limit),
+    "maximum": _bound("at most", lambda value, limit: value <= limit),
+    "exclusiveMaximum": _bound("less than", lambda value, limit: value < limit),
+    "multipleOf": _multiple,
+    "minLength": _size("at least", lambda size, limit: size >= limit, "characters"),
+    "maxLength": _size("at most", lambda size, limit: size <= limit, "characters"),
+    "minItems": _size("at least", lambda size, limit: size >= limit, "elements"),
+    "maxItems": _size("at most", lambda size, limit: size <= limit, "elements"),
+    "minProperties": _size("at least", lambda size, limit: size >= limit, "entries"),
+    "maxProperties": _size("at most", lambda size, limit: size <= limit, "entries"),
+    "pattern": _pattern,
+}
