@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import orjson
@@ -50,13 +51,15 @@ def encode(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
 def _encode_exactly(value: Any, default: Callable[[Any], Any] | None) -> bytes:
     def plain(item: Any) -> Any:
         """Hand everything but containers, text and long integers to orjson."""
+        if isinstance(item, Enum):
+            return plain(item.value)
         if isinstance(item, str):
             return replace_surrogates(str(item))
         if item is None or isinstance(item, (bool, int)):
             return item
         if isinstance(item, dict):
             return {_key(key): plain(entry) for key, entry in item.items()}
-        if isinstance(item, (list, tuple)):
+        if isinstance(item, list) or type(item) is tuple:  # a named tuple is for ``default``, as for orjson
             return [plain(entry) for entry in item]
         try:
             return orjson.loads(orjson.dumps(item, option=orjson.OPT_NON_STR_KEYS))

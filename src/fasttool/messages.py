@@ -129,7 +129,12 @@ def _argument_text(arguments: Any) -> str:
     if isinstance(arguments, bytes):
         return arguments.decode(errors="replace")
     if isinstance(arguments, Mapping):
-        return json_text.encode(dict(arguments)).decode()
+        try:
+            return json_text.encode(dict(arguments)).decode()
+        except json_text.JsonTextError as error:
+            raise ConfigurationError(
+                f"The arguments of a tool call cannot be written as JSON: {error}."
+            ) from None
     raise ConfigurationError(
         f"The arguments of a tool call are JSON text or a mapping, got {type(arguments).__name__}."
     )
@@ -370,7 +375,7 @@ _MEDIA_FIELDS = ("url", "mime_type", "detail", "name")
 
 def message_to_dict(message: Message) -> dict[str, Any]:
     """Return the JSON form of a message, without the version; empty parts are left out."""
-    form: dict[str, Any] = {"role": message.role}
+    form: dict[str, Any] = {"role": getattr(message, "role", None)}
     if isinstance(message, SystemMessage):
         form["text"] = message.text
         return form

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from orjson import JSONDecodeError, loads
 
-from fasttool.errors import ArgumentProblem, ProblemKind, ToolArgumentsError
+from fasttool.errors import ArgumentProblem, ProblemKind, ToolArgumentsError, ToolExecutionError
 from fasttool.json_text import FloatLiteral, JsonTextError, decode, decode_exactly, encode
 
 ANY: Final = 0
@@ -38,8 +38,24 @@ TUPLE: Final = 14
 CHECKED: Final = 15
 TAGGED: Final = 16
 
-MISSING: Final = object()
-OMITTED: Final = object()
+
+class Mark:
+    """A value like no other; a copy of it, or of what holds it, has the same one."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+MISSING: Final = Mark("MISSING")
+OMITTED: Final = Mark("OMITTED")
 MAX_DEPTH: Final = 128
 MAX_DIGITS: Final = 4300
 
@@ -49,6 +65,8 @@ _CHOICE, _LIST, _MAP, _OBJECT, _UNION, _NULL = 6, 7, 8, 9, 10, 11
 _PARSED, _DECIMAL, _TUPLE, _CHECKED, _TAGGED = 12, 13, 14, 15, 16
 _MISSING, _OMITTED = MISSING, OMITTED
 _DEPTH_LIMIT = MAX_DEPTH
+# How exact a pass is: whether numbers may have lost digits, and whether floats are literals.
+_FAST, _EXACT, _FROM_TEXT = 0, 1, 2
 _new = object.__new__
 
 # Beyond it a float may stand for an integer whose digits the fast JSON reader has lost.
@@ -66,12 +84,21 @@ class Mismatch(Exception):
         self.problems = problems
 
 
+class Failure(Exception):
+    """Code of the application failed while a value was made; never leaves this module."""
+
+
 class LostDigits(Exception):
     """The fast JSON reader turned a long integer into a float; never leaves this module."""
 
 
 def _mismatch(kind: ProblemKind, reason: str) -> Mismatch:
     return Mismatch([(kind, [], reason)])
+
+
+def _is_final(mismatch: Mismatch) -> bool:
+    """Say whether nothing else need be looked at: what is too deep may go on without an end."""
+    return mismatch.problems[0][0] is ProblemKind.TOO_DEEP
 
 
 def _wrong(coercer: Coercer, value: Any) -> Mismatch:
@@ -95,7 +122,9 @@ def shown(value: Any) -> str:
         return repr(value) if math.isfinite(value) else "a number beyond all limits"
     if isinstance(value, Mapping):
         return "an object"
-    return "a list"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    return f"a Python {type(value).__name__}"
 
 
 def _integer_from_text(coercer: Coercer, value: str) -> int:
@@ -153,7 +182,7 @@ def _to_number(coercer: Coercer, value: Any) -> Any:
     return number
 
 
-def _to_text(coercer: Coercer, value: Any, exact: bool) -> Any:
+def _to_text(coercer: Coercer, value: Any, exact: int) -> Any:
     if isinstance(value, str):
         return str(value)
     whole = coercer._kind == _PARAMETER_TEXT and isinstance(value, (list, dict))
@@ -163,14 +192,14 @@ def _to_text(coercer: Coercer, value: Any, exact: bool) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             raise _mismatch(ProblemKind.NOT_FINITE, f"must be {coercer.accepts}, got {shown(value)}")
         try:
-            return encode(_without_literals(value)).decode()
+            return encode(_without_literals(value) if exact == _FROM_TEXT else value).decode()
         except JsonTextError:
             raise _wrong(coercer, value) from None
     raise _wrong(coercer, value)
 
 
 def _without_literals(value: Any) -> Any:
-    """Return a value without the literals that the exact reader keeps; its depth is the reader's."""
+    """Return a value without the literals that the exact reader keeps; its depth is that of JSON text."""
     if type(value) is FloatLiteral:
         return float(value)
     if type(value) is list:
@@ -180,7 +209,7 @@ def _without_literals(value: Any) -> Any:
     return value
 
 
-def _to_decimal(coercer: Coercer, value: Any, exact: bool) -> Any:
+def _to_decimal(coercer: Coercer, value: Any, exact: int) -> Any:
     if isinstance(value, Decimal):
         number = value
     elif isinstance(value, float):
@@ -210,7 +239,7 @@ def _to_parsed(coercer: Coercer, value: Any) -> Any:
         raise _wrong(coercer, value) from None
 
 
-def _to_tuple(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+def _to_tuple(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     if isinstance(value, str):
         value = _decoded(coercer, value)
     if not isinstance(value, (list, tuple)):
@@ -220,18 +249,22 @@ def _to_tuple(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
         raise _mismatch(ProblemKind.WRONG_TYPE, f"must be {coercer.accepts}, got {len(value)} elements")
     values: list[Any] = []
     problems: Any = None
+    cause: Any = None
     for index in range(len(members)):
         try:
-            values.append(_coerce(members[index], value[index], depth, exact))
+            values.append(_coerce(members[index], value[index], depth, exact, memo))
         except Mismatch as mismatch:
             problems = _collected(problems, mismatch, index)
+            if _is_final(mismatch):
+                raise
+            cause = cause or mismatch.__cause__
     if problems is not None:
-        raise Mismatch(problems)
+        raise Mismatch(problems) from cause
     return coercer._construct(values)
 
 
-def _to_checked(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
-    value = _coerce(coercer._item, value, depth, exact)
+def _to_checked(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
+    value = _coerce(coercer._item, value, depth, exact, memo)
     for check in coercer._others:
         reason = check(value)
         if reason is not None:
@@ -239,7 +272,7 @@ def _to_checked(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
     return value
 
 
-def _to_tagged(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+def _to_tagged(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     """Take the member that the tag names."""
     if isinstance(value, str):
         value = _decoded(coercer, value)
@@ -253,7 +286,7 @@ def _to_tagged(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
         how = "is missing" if tag is _MISSING else f"is {shown(tag)}"
         reason = f"{how}; it must be one of {known}"
         raise Mismatch([(ProblemKind.NOT_ALLOWED, [name], reason)])
-    return _coerce(member, value, depth, exact)
+    return _coerce(member, value, depth, exact, memo)
 
 
 def _to_choice(coercer: Coercer, value: Any) -> Any:
@@ -281,7 +314,7 @@ def _decoded(coercer: Coercer, value: str) -> Any:
         raise _wrong(coercer, value) from None
 
 
-def _to_list(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+def _to_list(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     if isinstance(value, str):
         value = _decoded(coercer, value)
     if not isinstance(value, (list, tuple)):
@@ -291,7 +324,7 @@ def _to_list(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
     index = 0
     try:
         for element in value:
-            values.append(_coerce(item, element, depth, exact))
+            values.append(_coerce(item, element, depth, exact, memo))
             index += 1
     except Mismatch as mismatch:
         for problem in mismatch.problems:
@@ -305,7 +338,7 @@ def _to_list(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
         raise _mismatch(ProblemKind.WRONG_TYPE, f"is refused: {error}") from error
 
 
-def _to_map(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+def _to_map(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     if isinstance(value, str):
         value = _decoded(coercer, value)
     # A dictionary is seen by its type alone: asking an abstract class costs as much as an object.
@@ -317,8 +350,8 @@ def _to_map(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
     name: Any = None
     try:
         for name, element in value.items():
-            values[name if key_coercer is None else _coerce(key_coercer, name, depth, exact)] = _coerce(
-                item, element, depth, exact
+            values[name if key_coercer is None else _coerce(key_coercer, name, depth, exact, memo)] = _coerce(
+                item, element, depth, exact, memo
             )
     except Mismatch as mismatch:
         for problem in mismatch.problems:
@@ -327,16 +360,13 @@ def _to_map(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
     return values
 
 
-def _to_object(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+def _to_object(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     if isinstance(value, str):
         value = _decoded(coercer, value)
     if type(value) is not dict and not isinstance(value, Mapping):
         raise _wrong(coercer, value)
     fields = coercer._fields
-    try:
-        values = fields._bind(value if type(value) is dict else dict(value), depth, exact)
-    except RecursionError:
-        raise _mismatch(ProblemKind.TOO_DEEP, "is nested too deep") from None
+    values = fields._bind(value if type(value) is dict else dict(value), depth, exact, memo)
     construct = coercer._construct
     if construct is None:
         return {
@@ -361,6 +391,8 @@ def _to_object(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
     except (ValueError, TypeError, ArithmeticError, AssertionError) as error:
         # The type's own checks: their words are for whoever made the call.
         raise _mismatch(ProblemKind.NOT_ALLOWED, f"is refused: {_words(error)}") from error
+    except Exception as error:
+        raise Failure from error
 
 
 def _words(error: Exception) -> str:
@@ -396,7 +428,35 @@ def _is_exact(coercer: Coercer, value: Any) -> bool:
     return kind in (_LIST, _TUPLE) and isinstance(value, (list, tuple))
 
 
-def _to_member(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+def _to_member(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
+    """Do what ``_try_members`` does, once for each container.
+
+    Unions inside unions would otherwise try each way through the value: twice as many at each level.
+    """
+    if not isinstance(value, (dict, list)):
+        return _try_members(coercer, value, depth, exact, memo)
+    if memo is None:
+        memo = {}
+    key = (id(coercer), id(value))
+    known = memo.get(key)
+    if known is None:
+        # The value is kept too, so that no other one gets its id.
+        try:
+            known = memo[key] = (value, _try_members(coercer, value, depth, exact, memo), None)
+        except Mismatch as mismatch:
+            if _is_final(mismatch):
+                raise
+            known = memo[key] = (
+                value,
+                None,
+                [(kind, tuple(parts), why) for kind, parts, why in mismatch.problems],
+            )
+    if known[2] is not None:
+        raise Mismatch([(kind, list(parts), why) for kind, parts, why in known[2]])
+    return known[1]
+
+
+def _try_members(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     """Try the members whose JSON type fits exactly, then those that convert; the first that takes it wins."""
     problems: list[Any] = []
     for exactly in (True, False):
@@ -404,15 +464,17 @@ def _to_member(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
             if _is_exact(member, value) != exactly:
                 continue
             try:
-                return _coerce(member, value, depth, exact)
+                return _coerce(member, value, depth, exact, memo)
             except Mismatch as mismatch:
+                if _is_final(mismatch):
+                    raise
                 problems.append(mismatch)
         if len(problems) == 1 and exactly:
             raise problems[0]  # it is clear which member was meant
     raise _wrong(coercer, value)
 
 
-def _coerce(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
+def _coerce(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     kind = coercer._kind
     if value is None:
         if coercer._optional or kind in (_ANY, _NULL):
@@ -440,30 +502,32 @@ def _coerce(coercer: Coercer, value: Any, depth: int, exact: bool) -> Any:
         if value is True or value is False:
             return value
         raise _wrong(coercer, value)
-    if kind == _CHOICE:
-        return _to_choice(coercer, value)
     if kind == _ANY:
-        return _without_literals(value) if exact else value
-    if kind == _PARSED:
-        return _to_parsed(coercer, value)
+        return _without_literals(value) if exact == _FROM_TEXT else value
     if kind == _DECIMAL:
         return _to_decimal(coercer, value, exact)
+    if not exact and type(value) is float and (value >= _EXACT_FLOATS or value <= -_EXACT_FLOATS):
+        raise LostDigits
+    if kind == _CHOICE:
+        return _to_choice(coercer, value)
+    if kind == _PARSED:
+        return _to_parsed(coercer, value)
     if depth >= _DEPTH_LIMIT:
         raise _mismatch(ProblemKind.TOO_DEEP, f"is nested deeper than {MAX_DEPTH} levels")
     if kind == _LIST:
-        return _to_list(coercer, value, depth + 1, exact)
+        return _to_list(coercer, value, depth + 1, exact, memo)
     if kind == _MAP:
-        return _to_map(coercer, value, depth + 1, exact)
+        return _to_map(coercer, value, depth + 1, exact, memo)
     if kind == _OBJECT:
-        return _to_object(coercer, value, depth + 1, exact)
+        return _to_object(coercer, value, depth + 1, exact, memo)
     if kind == _UNION:
-        return _to_member(coercer, value, depth + 1, exact)
+        return _to_member(coercer, value, depth, exact, memo)
     if kind == _CHECKED:
-        return _to_checked(coercer, value, depth + 1, exact)
+        return _to_checked(coercer, value, depth + 1, exact, memo)
     if kind == _TUPLE:
-        return _to_tuple(coercer, value, depth + 1, exact)
+        return _to_tuple(coercer, value, depth + 1, exact, memo)
     if kind == _TAGGED:
-        return _to_tagged(coercer, value, depth + 1, exact)
+        return _to_tagged(coercer, value, depth + 1, exact, memo)
     raise _wrong(coercer, value)
 
 
@@ -658,7 +722,18 @@ class ArgumentBinder:
 
         Raises:
             ToolArgumentsError: the text is not a JSON object, a value is missing, or one does not fit.
+            ToolExecutionError: a default factory or an object's own code failed; ``__cause__`` says how.
         """
+        try:
+            return self._values(arguments)
+        except (ToolArgumentsError, ToolExecutionError):
+            raise
+        except Exception as error:
+            # Only values made by Python code come here: JSON has none that refuses to be read.
+            problem = ArgumentProblem(ProblemKind.WRONG_TYPE, "", "the arguments cannot be read")
+            raise ToolArgumentsError(self._owner, [problem]) from error
+
+    def _values(self, arguments: Any) -> list[Any]:
         given: Any = arguments
         if type(arguments) is str or type(arguments) is bytes:
             try:
@@ -668,20 +743,28 @@ class ArgumentBinder:
         if type(given) is not dict:
             given = self._read(self._owner, arguments) if self._read is not None else dict(arguments)
         try:
-            return self._bind(given, 0, False)
-        except LostDigits:
-            pass
+            try:
+                return self._bind(given, 0, _FAST, None)
+            except LostDigits:
+                exactly = self._literals(arguments)
+                if exactly is None:  # what ``read`` gives is exact, and so is what Python code gives
+                    return self._bind(given, 0, _EXACT, None)
+                return self._bind(exactly, 0, _FROM_TEXT, None)
         except Mismatch as mismatch:
             raise self._error(mismatch) from mismatch.__cause__
+        except Failure as failure:
+            cause = failure.__cause__
+            raise ToolExecutionError(self._owner, str(cause).strip() or type(cause).__name__) from cause
+
+    def _literals(self, arguments: Any) -> dict[str, Any] | None:
+        """Return the arguments with each float as it was written; None for what is no plain object."""
+        if not isinstance(arguments, (str, bytes)):
+            return None
         try:
-            if isinstance(arguments, (str, bytes)):
-                try:
-                    given = decode_exactly(arguments, literals=True)
-                except JsonTextError:
-                    given = self._read(self._owner, arguments) if self._read is not None else {}
-            return self._bind(given, 0, True)
-        except Mismatch as mismatch:
-            raise self._error(mismatch) from mismatch.__cause__
+            given = decode_exactly(arguments, literals=True)
+        except JsonTextError:
+            return None
+        return given if type(given) is dict else None
 
     def bind(self, arguments: Any) -> dict[str, Any]:
         """Do what ``values`` does, and return the values by name; absent optional fields are left out."""
@@ -700,11 +783,12 @@ class ArgumentBinder:
             [ArgumentProblem(kind, _path(parts), reason) for kind, parts, reason in mismatch.problems],
         )
 
-    def _bind(self, given: Any, depth: int, exact: bool) -> list[Any]:
+    def _bind(self, given: Any, depth: int, exact: int, memo: Any) -> list[Any]:
         wire_names = self._wire_names
         coercers = self._coercers
         values: list[Any] = []
         problems: Any = None
+        cause: Any = None
         found = 0
         for i in range(self._count):
             coercer = coercers[i]
@@ -713,9 +797,13 @@ class ArgumentBinder:
                 found += 1
                 if value is not None or coercer._optional or coercer._kind == _ANY:
                     try:
-                        values.append(_coerce(coercer, value, depth, exact))
+                        values.append(_coerce(coercer, value, depth, exact, memo))
                     except Mismatch as mismatch:
                         problems = _collected(problems, mismatch, wire_names[i])
+                        if _is_final(mismatch):
+                            raise
+                        if cause is None:
+                            cause = mismatch.__cause__
                     continue
             # Absent, or null where null is no value: both mean the default.
             default = self._defaults[i]
@@ -724,17 +812,22 @@ class ArgumentBinder:
                     problems = _collected(problems, _absent(coercer, value), wire_names[i])
                     continue
                 factory: Any = self._factories[i]
-                default = factory()
+                try:
+                    default = factory()
+                except Exception as error:
+                    raise Failure from error
             values.append(default)
         if found != len(given) and (self._closed or self._extra is not None):
-            problems = self._further(given, values, problems, depth, exact)
+            problems = self._further(given, values, problems, depth, exact, memo)
         elif self._extra is not None:
             values.append({})
         if problems is not None:
-            raise Mismatch(problems)
+            raise Mismatch(problems) from cause
         return values
 
-    def _further(self, given: Any, values: list[Any], problems: Any, depth: int, exact: bool) -> Any:
+    def _further(
+        self, given: Any, values: list[Any], problems: Any, depth: int, exact: int, memo: Any
+    ) -> Any:
         """Take or refuse the names of ``given`` that are no parameters."""
         known = frozenset(self._wire_names)
         extra: dict[str, Any] = {}
@@ -745,9 +838,11 @@ class ArgumentBinder:
                 if self._extra is None:
                     accepted = ", ".join(self._wire_names) or "none"
                     raise _mismatch(ProblemKind.UNKNOWN_NAME, f"is not a known name; accepted: {accepted}")
-                extra[name] = _coerce(self._extra, value, depth, exact)
+                extra[name] = _coerce(self._extra, value, depth, exact, memo)
             except Mismatch as mismatch:
                 problems = _collected(problems, mismatch, name)
+                if _is_final(mismatch):
+                    raise
         if self._extra is not None:
             values.append(extra)
         return problems

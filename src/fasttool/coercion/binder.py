@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 from fasttool._ext.coerce import (
@@ -29,6 +31,7 @@ from fasttool._ext.coerce import (
     Coercer,
 )
 from fasttool.coercion.arguments import read_arguments
+from fasttool.errors import ConfigurationError, ToolArgumentsError
 from fasttool.schema.constraints import checks
 from fasttool.schema.enums import accepted_numbers, accepted_texts, shown_values
 from fasttool.schema.forms import (
@@ -95,13 +98,19 @@ class _Compiler:
         # A whole parameter of type text may come as a list or an object: its JSON text is kept.
         coercers = [self.coercer(entry.form, whole=read is not None) for entry in fields]
         further = None if extra is None else self.coercer(extra)
+        defaults = [
+            _declared(owner, entry, coercer, check=read is not None)
+            if entry.declared_default
+            else (_default(entry), entry.default_factory)
+            for entry, coercer in zip(fields, coercers, strict=True)
+        ]
         return ArgumentBinder(
             owner,
             [entry.name for entry in fields],
             [entry.wire_name for entry in fields],
             coercers,
-            [_default(entry) for entry in fields],
-            [entry.default_factory for entry in fields],
+            [default for default, _ in defaults],
+            [factory for _, factory in defaults],
             extra=further,
             closed=closed,
             opaque=self._opaque,
@@ -214,6 +223,35 @@ def _default(entry: FieldForm) -> Any:
     if entry.default is not ABSENT:
         return entry.default
     return MISSING if entry.required or entry.default_factory is not None else OMITTED
+
+
+def _declared(owner: str, entry: FieldForm, coercer: Coercer, *, check: bool) -> tuple[Any, Any]:
+    """Return the default that ``P`` gives, or what makes it anew for each call.
+
+    Args:
+        owner: name of the tool or type, for messages.
+        entry: has the default.
+        coercer: reads it.
+        check: read it now; a field of an object cannot, since its type may not be complete yet.
+
+    Raises:
+        ConfigurationError: it does not fit the type.
+    """
+    if type(entry.default) not in (str, int, float, bool, list, dict):
+        return entry.default, None  # a Python value, not what an argument could be
+    reader = ArgumentBinder(owner, [entry.name], [entry.wire_name], [coercer], [MISSING], [None])
+
+    def make() -> Any:
+        return reader.bind({entry.wire_name: copy.deepcopy(entry.default)})[entry.name]
+
+    if not check:
+        return MISSING, make
+    try:
+        value = make()
+    except ToolArgumentsError as error:
+        reasons = "; ".join(map(str, error.problems))
+        raise ConfigurationError(f"The default in P does not fit the type: {reasons}.") from None
+    return (value, None) if isinstance(value, (str, int, float, Enum)) else (MISSING, make)
 
 
 def _enum(form: EnumForm, optional: bool) -> Coercer:

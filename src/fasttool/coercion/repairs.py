@@ -12,9 +12,10 @@ from typing import Any
 
 from fasttool.json_text import JsonTextError, decode, decode_exactly
 
-_FENCE = re.compile(r"\A\s*```[A-Za-z0-9_-]*[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```\s*\Z", re.DOTALL)
-# A whole string, or one character outside of strings.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|.', re.DOTALL)
+# Both read their text once, whatever it is: nothing in them is tried again from another place.
+_FENCE = re.compile(r"\A\s*+```[A-Za-z0-9_-]*+[ \t]*+\r?\n(?P<inside>.*)```\s*\Z", re.DOTALL)
+# A string, which the text may end inside of, or one character outside of strings.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|.', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
@@ -109,15 +110,17 @@ def _repeated_object(text: str) -> Any:
 
     reader = json.JSONDecoder()
     first: Any = None
-    position, count = 0, 0
+    position, count, end = 0, 0, 0
     try:
         while position < len(text):
             value, position = reader.raw_decode(text, position)
             if not isinstance(value, dict) or (count and value != first):
                 return None
             first, count = value, count + 1
+            end = end or position
             while position < len(text) and text[position].isspace():
                 position += 1
     except (ValueError, RecursionError):
         return None
-    return first if count > 1 else None
+    # Read once more: this reader takes what is not JSON (NaN) or cannot be sent again (surrogates).
+    return decode_exactly(text[:end]) if count > 1 else None

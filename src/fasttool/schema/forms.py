@@ -11,8 +11,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT", "__slots__": ()})()
+ABSENT: Any = type(
+    "Absent", (), {"__repr__": lambda self: "ABSENT", "__reduce__": lambda self: "ABSENT", "__slots__": ()}
+)()
 """No default is given."""
+
+
+class UnsupportedTypeError(TypeError):
+    """A type has no form; the text says which, and why."""
 
 
 @dataclass(slots=True, eq=False)
@@ -146,6 +152,7 @@ class FieldForm:
         default: used where it is absent, and for null where null is not a value; ABSENT for none.
         default_factory: makes the default, anew for each call; None for none.
         shown_default: the default as the schema tells it; ABSENT where it does not.
+        declared_default: the default was given in ``P``: it is read as an argument is.
     """
 
     name: str
@@ -155,6 +162,7 @@ class FieldForm:
     default: Any = ABSENT
     default_factory: Callable[[], Any] | None = None
     shown_default: Any = ABSENT
+    declared_default: bool = False
 
 
 @dataclass(slots=True, eq=False)

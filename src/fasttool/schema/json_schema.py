@@ -68,8 +68,8 @@ def _choices(values: list[Any]) -> dict[str, Any]:
 class _Writer:
     """One pass over the forms of one tool.
 
-    An object is written where it is first met; inside itself it becomes a ``$ref`` to a
-    definition, which is made only then.
+    An object is written where it is first met; inside itself, and from then on, it becomes a ``$ref``
+    to a definition, which is made only then.
     """
 
     def __init__(self) -> None:
@@ -124,8 +124,12 @@ class _Writer:
         return self.schema(form)
 
     def _object(self, form: ObjectForm) -> dict[str, Any]:
-        if form in self._open:
+        # Types that contain each other would otherwise be written out along every way through them.
+        if form in self._open or form in self._names:
             return {"$ref": f"#/$defs/{self._name(form)}"}
+        return self._written(form)
+
+    def _written(self, form: ObjectForm) -> dict[str, Any]:
         self._open.append(form)
         schema = self.object_schema(form.fields)
         if form.extra is not None:
@@ -157,6 +161,7 @@ class _Writer:
         written: dict[str, Any] = {}
         while len(written) < len(self._names):
             form, name = next((f, n) for f, n in self._names.items() if n not in written)
-            written[name] = {}
-            written[name] = self.schema(form)
+            written[name] = self._written(form)
+            if form.description:
+                written[name]["description"] = form.description
         return written

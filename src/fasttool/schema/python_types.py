@@ -36,6 +36,7 @@ from fasttool.schema.forms import (
     StringForm,
     TupleForm,
     UnionForm,
+    UnsupportedTypeError,
     UseForm,
 )
 from fasttool.schema.parameter import P
@@ -79,10 +80,7 @@ _MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
 _MODULES_OF_FORMATS = ("datetime", "uuid", "pathlib", "ipaddress")
-
-
-class UnsupportedTypeError(TypeError):
-    """A type has no form; the text says which, and why."""
+_MAX_VARIANTS = 20
 
 
 class TypeReader:
@@ -195,9 +193,7 @@ class TypeReader:
     def _object(
         self, kind: Any, annotation: Any, arguments: tuple[Any, ...], variables: Mapping[Any, Any]
     ) -> ObjectForm:
-        bound = tuple(
-            variables.get(argument, argument) if _hashable(argument) else argument for argument in arguments
-        )
+        bound = tuple(_substituted(argument, variables) for argument in arguments)
         key = (kind, bound) if all(map(_hashable, bound)) else (kind, repr(bound))
         found = self._objects.get(key) if _hashable(kind) else None
         if found is not None:
@@ -214,7 +210,11 @@ class TypeReader:
             extra=AnyForm() if structure.allows_extra else None,
         )
         self._objects[key] = form
-        inner = dict(zip(getattr(kind, "__parameters__", ()), bound, strict=False))
+        if sum(known is kind for known, _ in self._objects) > _MAX_VARIANTS:
+            raise UnsupportedTypeError(
+                f"{type_name(annotation)}, a generic class that contains ever new ones"
+            )
+        inner = _type_variables(kind, dict(zip(getattr(kind, "__parameters__", ()), bound, strict=False)))
         described = attribute_docstrings(kind)
         for entry in structure.fields:
             annotated = Annotated[(entry.annotation, *entry.extras)] if entry.extras else entry.annotation
@@ -266,6 +266,7 @@ def read_field(
     """
     form = reader.read(annotation, variables)
     marker = parameter_marker(annotation)
+    _refuse_inner_marker(annotation)
     optional = isinstance(form, OptionalForm)
     if marker is not None and marker.has_default:
         if optional:
@@ -287,6 +288,7 @@ def read_field(
         required=required,
         default=default,
         default_factory=default_factory,
+        declared_default=marker is not None and marker.has_default,
         shown_default=ABSENT if marker is not None and marker.has_default else json_default(default, form),
     )
 
@@ -341,15 +343,33 @@ def check_wire_names(fields: Iterable[FieldForm], owner: str) -> None:
 def parameter_marker(annotation: Any) -> P | None:
     """Return the ``P`` of an ``Annotated`` annotation."""
     if get_origin(annotation) is Annotated:
-        for extra in get_args(annotation)[1:]:
+        # The last one was written around the others.
+        for extra in reversed(get_args(annotation)[1:]):
             if isinstance(extra, P):
                 return extra
     return None
 
 
+def _refuse_inner_marker(annotation: Any) -> None:
+    """Raise ValueError for a ``P`` inside a type that says more than a description: nothing would heed it."""
+    inner = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        inner = get_args(inner[0])
+    elif get_origin(annotation) is Literal:
+        return
+    for argument in inner:
+        marker = parameter_marker(argument)
+        if marker is not None and (marker.name or marker.has_default or marker.required is not None):
+            raise ValueError(
+                "has P with a name, default or required inside its type: write P around the whole type, "
+                "Annotated[..., P(...)]"
+            )
+        _refuse_inner_marker(argument)
+
+
 def annotated_description(extras: Iterable[Any]) -> str | None:
-    """Return the description among the extras of ``Annotated``: ``P``, a bare string, or a ``Field``."""
-    for extra in extras:
+    """Return the last description among the extras of ``Annotated``: ``P``, a bare string, or a ``Field``."""
+    for extra in reversed(tuple(extras)):
         text = extra if isinstance(extra, str) else getattr(extra, "description", None)
         if isinstance(text, str) and text.strip():
             return text
@@ -421,6 +441,28 @@ def _own_docstring(kind: type) -> str | None:
     if not isinstance(text, str) or not text.strip() or text.startswith(f"{kind.__name__}("):
         return None
     return inspect.cleandoc(text)
+
+
+def _substituted(annotation: Any, variables: Mapping[Any, Any]) -> Any:
+    """Return a type with what its type variables stand for."""
+    if isinstance(annotation, TypeVar):
+        return variables.get(annotation, annotation)
+    parameters = getattr(annotation, "__parameters__", ())
+    if not parameters or (isinstance(annotation, type) and not get_args(annotation)):
+        return annotation
+    return annotation[tuple(variables.get(parameter, parameter) for parameter in parameters)]
+
+
+def _type_variables(kind: type, variables: dict[Any, Any]) -> dict[Any, Any]:
+    """Return what the type variables of a class and of its bases stand for."""
+    found = dict(variables)
+    for base in getattr(kind, "__orig_bases__", ()):
+        origin = get_origin(base)
+        if isinstance(origin, type) and origin is not typing.Generic:
+            bound = (_substituted(argument, variables) for argument in get_args(base))
+            inherited = dict(zip(getattr(origin, "__parameters__", ()), bound, strict=False))
+            found = {**_type_variables(origin, inherited), **found}
+    return found
 
 
 def _hashable(value: Any) -> bool:

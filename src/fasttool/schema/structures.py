@@ -7,11 +7,12 @@ through their own metadata; none of those packages is imported here.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fasttool.schema.forms import ABSENT
+from fasttool.schema.forms import ABSENT, UnsupportedTypeError
 
 LEFT_TO_TYPE: Any = type("LeftToType", (), {"__slots__": ()})()
 """The type has a default of its own, which it fills in where nothing is given."""
@@ -101,7 +102,12 @@ def _dataclass(kind: Any, hints: Mapping[str, Any]) -> Structure:
         )
         for entry in entries
     ]
-    return Structure(fields, kind, any(entry.kw_only for entry in entries), plain=_is_plain(kind, entries))
+    # An __init__ of the author's own may take them in another order.
+    taken = list(inspect.signature(kind).parameters)
+    if sorted(taken) != sorted(entry.name for entry in entries):
+        raise UnsupportedTypeError(f"{kind.__name__}, whose __init__ takes other values than its fields")
+    keyword_only = any(entry.kw_only for entry in entries) or taken != [entry.name for entry in entries]
+    return Structure(fields, kind, keyword_only, plain=_is_plain(kind, entries))
 
 
 def _is_plain(kind: Any, entries: list[dataclasses.Field[Any]]) -> bool:

@@ -14,7 +14,8 @@ from fasttool.loop.result import Result
 from fasttool.loop.run import loop_options
 from fasttool.messages import AiMessage, Content, Message, SystemMessage, ToolChoice, UserMessage
 from fasttool.models.protocol import ChatModel
-from fasttool.schema.python_types import UnsupportedTypeError, resolved_hints, type_name
+from fasttool.schema.forms import UnsupportedTypeError
+from fasttool.schema.python_types import resolved_hints, type_name
 from fasttool.tools.service import Tools, ToolService
 
 Service = TypeVar("Service")

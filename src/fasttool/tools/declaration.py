@@ -96,6 +96,9 @@ def _declare(function: Any, declaration: ToolDeclaration) -> Any:
         raise ConfigurationError(f"@tool marks functions and methods, got {type(function).__name__}.")
     try:
         setattr(function, DECLARATION, declaration)
+        if isinstance(function, (staticmethod, classmethod)):
+            # A look-up through the class gives the function inside.
+            setattr(function.__func__, DECLARATION, declaration)
     except (AttributeError, TypeError):
         raise ConfigurationError(
             f"@tool cannot mark a {type(function).__name__}: wrap it in a function of your own."

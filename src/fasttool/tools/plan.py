@@ -82,7 +82,10 @@ class ToolPlan:
         self.inline = declaration.inline
         self.return_behavior: ReturnBehavior = declaration.return_behavior
         self.search_behavior: SearchBehavior = declaration.search_behavior
-        self._binder: ArgumentBinder = argument_binder(name, signature.fields, extra=signature.extra)
+        try:
+            self._binder: ArgumentBinder = argument_binder(name, signature.fields, extra=signature.extra)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"Tool {name} cannot be made: {error}") from None
         self._positional = signature.positional
         self._by_keyword = tuple(entry.name for entry in signature.fields[signature.positional :])
         self._extra = signature.extra is not None
@@ -215,7 +218,9 @@ def _cached_plan(function: Any, *, bound: bool) -> ToolPlan:
     plan = plans.get(bound) if isinstance(plans, dict) else None
     if isinstance(plan, ToolPlan) and plan.function is function:
         return plan
-    plan = ToolPlan(function, declaration_of(function) or _PLAIN, bound=bound)
+    # What marks an object's __call__ marks the object.
+    declaration = declaration_of(function) or declaration_of(type(function).__call__) or _PLAIN
+    plan = ToolPlan(function, declaration, bound=bound)
     if store is not None:
         try:
             setattr(
@@ -253,4 +258,6 @@ def _docstring_of(function: Any) -> str | None:
         function = function.func
     if inspect.isroutine(function):
         return inspect.getdoc(function)
-    return inspect.getdoc(type(function).__call__) or inspect.getdoc(type(function))
+    # Not getdoc of __call__: where that says nothing, it finds what object says of its own.
+    text = type(function).__call__.__doc__
+    return text if text and text.strip() else inspect.getdoc(type(function))

@@ -30,7 +30,9 @@ def find_tools(source: Any) -> list[ToolPlan]:
         raise ConfigurationError(
             f"Tools must be an object, not the class {source.__name__}: give {source.__name__}()."
         )
-    plans = [tool_plan(getattr(source, name)) for name in _tool_methods(type(source))]
+    names = _tool_methods(type(source))
+    # The object itself is what a marked __call__ makes a tool.
+    plans = [tool_plan(source if name == "__call__" else getattr(source, name)) for name in names]
     if plans:
         return plans
     if callable(source):
@@ -51,7 +53,8 @@ def _tool_methods(kind: type) -> list[str]:
         for name, member in vars(base).items():
             if isinstance(member, (staticmethod, classmethod)):
                 marked = declaration_of(member) or declaration_of(member.__func__)
-            elif inspect.isfunction(member) or isinstance(member, functools.partialmethod):
+            elif callable(member):
+                # Not only functions: functools.lru_cache and other decorators give objects of their own.
                 marked = declaration_of(member)
             else:
                 marked = None

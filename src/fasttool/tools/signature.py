@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from fasttool.errors import ConfigurationError
-from fasttool.schema.forms import ABSENT, FieldForm, Form
+from fasttool.schema.forms import ABSENT, FieldForm, Form, UnsupportedTypeError
+from fasttool.schema.parameter import P
 from fasttool.schema.python_types import (
     ACCEPTED_TYPES,
     TypeReader,
-    UnsupportedTypeError,
     check_wire_names,
     read_field,
     resolved_hints,
@@ -106,6 +106,11 @@ def _field(
     description = docstring.parameters.get(parameter.name)
     if default is _Kind.empty:
         default = ABSENT
+    elif isinstance(default, P):
+        raise ConfigurationError(
+            f"Parameter {parameter.name} of tool {tool} has P(...) as its default: write it into the type, "
+            f"Annotated[..., P(...)]."
+        )
     elif type(default).__name__ == "FieldInfo":
         # pydantic's Field(...) as a default: known by its shape, so that pydantic is not imported.
         description = getattr(default, "description", None) or description
