@@ -32,6 +32,9 @@ class Weather:
 class Plain:
     pass
 
+def silent(first: int) -> int:
+    return first
+
 weather = Weather()
 plain = Plain()
 number = 3
@@ -96,6 +99,12 @@ class TestSchema:
     def test_of_one_method(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["schema", "my_tools:weather.rain", "--json"]) == 0
         assert [entry["function"]["name"] for entry in json.loads(capsys.readouterr().out)] == ["rain"]
+
+    def test_of_a_tool_that_says_nothing_of_itself(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["schema", "my_tools:silent"]) == 0
+        captured = capsys.readouterr()
+        assert json.loads(captured.out)[0]["function"]["name"] == "silent"
+        assert "fasttool schema: Tool silent has no description: give it a docstring" in captured.err
 
     @pytest.mark.parametrize(
         ("target", "sentence"),

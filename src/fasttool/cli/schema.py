@@ -14,6 +14,7 @@ from fasttool import json_text
 from fasttool.errors import ConfigurationError
 from fasttool.models.openai_codec import tool_bytes
 from fasttool.tools import find_tools
+from fasttool.tools.service import missing_description
 
 WRONG_USE = 2  # argparse's own code
 
@@ -64,7 +65,11 @@ def tools_array(target: str) -> bytes:
             found = getattr(found, part)
         except AttributeError:
             raise ConfigurationError(f"Module {module_name} has no {name}.") from None
-    return b"[%b]" % b",".join(tool_bytes(plan.specification) for plan in find_tools(found))
+    specifications = [plan.specification for plan in find_tools(found)]
+    for specification in specifications:
+        if (problem := missing_description(specification)) is not None:
+            print(f"fasttool schema: {problem}", file=sys.stderr)
+    return b"[%b]" % b",".join(map(tool_bytes, specifications))
 
 
 def _module(name: str) -> Any:

@@ -13,12 +13,12 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from fasttool import json_text
 from fasttool.errors import ConfigurationError, ModelConnectionError, ModelTimeoutError
 from fasttool.messages import ChatRequest, ChatResponse, ToolChoice, ToolResultMessage
+from fasttool.models.closing import Closing
 from fasttool.models.openai import OpenAIChatModel
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -34,7 +34,7 @@ _CLOSE_SECONDS = 5.0
 _LOG_TAIL = 400  # characters
 
 
-class LocalModelServer:
+class LocalModelServer(Closing):
     """Runs SmolLM2-135M-Instruct in a llama.cpp server on 127.0.0.1, in a child process.
 
     It listens when the constructor returns. The process ends with ``close()``, with the context,
@@ -111,14 +111,6 @@ class LocalModelServer:
         """End the process and wait for it; a second time does nothing."""
         self._finalizer()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"LocalModelServer({self.url!r}, pid={self.pid}{'' if self.running else ', closed'})"
 
@@ -192,7 +184,7 @@ def _stop(process: subprocess.Popen[bytes], owner: int) -> None:
         pipe.close()
 
 
-class LocalChatModel:
+class LocalChatModel(Closing):
     """SmolLM2-135M-Instruct on this machine: for tests, demonstrations and work without a network.
 
     The server starts with the first request and ends with ``close()`` or with this process; a
@@ -289,22 +281,6 @@ class LocalChatModel:
         if self._own is not None:
             self._own.close()
         self._wire = self._own = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def _as_it_can(request: ChatRequest) -> ChatRequest:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from fasttool.errors import ConfigurationError, ModelResponseError
 from fasttool.messages import ChatRequest, ChatResponse
+from fasttool.models.closing import Closing
 from fasttool.models.http.blocking import SyncTransport
 from fasttool.models.http.endpoint import Endpoint, Reply
 from fasttool.models.http.nonblocking import AsyncTransport
@@ -17,7 +17,7 @@ from fasttool.models.openai_codec import check_parameters, decode_response, enco
 _SECRET_WORDS = ("auth", "key", "token", "secret", "cookie")
 
 
-class OpenAIChatModel:
+class OpenAIChatModel(Closing):
     """Calls Chat Completions of OpenAI or of any compatible server (llama.cpp, vLLM, Ollama, ...).
 
     One object serves any number of threads and event loops. Connections are kept alive; ``close()``
@@ -133,22 +133,6 @@ class OpenAIChatModel:
         except ModelResponseError as error:
             error.status = reply.status
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def __repr__(self) -> str:
         return f"OpenAIChatModel({self.model!r}, base_url={self.base_url!r})"

@@ -17,6 +17,14 @@ logger.addHandler(logging.NullHandler())  # an application that sets up no loggi
 Tools = Iterable[Any] | Mapping[ToolSpecification, Executor]
 
 
+def missing_description(specification: ToolSpecification) -> str | None:
+    """Return what to do about a tool that does not tell a model what it is for, None where it does."""
+    if specification.description is not None:
+        return None
+    name = specification.name
+    return f'Tool {name} has no description: give it a docstring, or @tool("what it is for").'
+
+
 class ToolServiceContext:
     """The tools of one invocation.
 
@@ -96,11 +104,11 @@ class ToolService:
             raise ConfigurationError(
                 f"Two tools are named {name}: give one of them another name with @tool(name=...)."
             )
-        if specification.description is None:
-            text = f'Tool {name} has no description: give it a docstring, or @tool("what it is for").'
+        problem = missing_description(specification)
+        if problem is not None:
             if self._require_descriptions:
-                raise ConfigurationError(text)
-            logger.warning(text)
+                raise ConfigurationError(problem)
+            logger.warning(problem)
         self._specifications[name] = specification
         self._executors[name] = executor
         self._return_behaviors[name] = behavior
