@@ -287,8 +287,8 @@ class TestServer:
     def test_ctrl_c_is_for_the_parent(self) -> None:
         script = (
             "import os, signal\nwith LocalModelServer() as s:\n"
-            "    print(s.pid, flush=True)\n"
-            "    try:\n        input()\n    except KeyboardInterrupt:\n        print(s.running)"
+            "    try:\n        print(s.pid, flush=True)\n        input()\n"
+            "    except KeyboardInterrupt:\n        print(s.running)"
         )
         process = subprocess.Popen(
             [sys.executable, "-c", f"from fasttool.models.local import *\n{script}"],
