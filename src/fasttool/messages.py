@@ -494,7 +494,7 @@ def _content_from_dict(form: Any) -> Content:
         if "data" not in form:
             raise MessageFormatError('A stored provider content lacks "data".')
         return ProviderContent(_take(form, "provider", str), form["data"])
-    if kind not in _MEDIA:
+    if not isinstance(kind, str) or kind not in _MEDIA:
         known = ", ".join(("text", *_MEDIA, "provider"))
         raise MessageFormatError(f"A stored content has the type {known}, got {kind!r}.")
     given: dict[str, Any] = {name: _take(form, name, str) for name in _MEDIA_FIELDS if name in form}

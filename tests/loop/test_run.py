@@ -20,7 +20,15 @@ from fasttool.errors import (
     ToolExecutionError,
     UnknownToolError,
 )
-from fasttool.messages import AiMessage, ImageContent, SystemMessage, ToolChoice, UserMessage
+from fasttool.messages import (
+    AiMessage,
+    ChatResponse,
+    FinishReason,
+    ImageContent,
+    SystemMessage,
+    ToolChoice,
+    UserMessage,
+)
 from fasttool.models import ScriptedChatModel
 from fasttool.tools import ToolExecutionResult, tool
 from tests.loop.test_machine import assert_well_formed, results_of
@@ -432,3 +440,42 @@ def test_many_conversations_at_once():
     assert [result.content for result in asyncio.run(scenario())] == [
         str(number + 1) for number in range(200)
     ]
+
+
+def stop_iteration() -> str:
+    """Ask for more than there is."""
+    return next(iter([]))
+
+
+def yields_then_fails() -> Any:
+    """Yield and fail."""
+    yield 1
+    raise OSError("the disk is full")
+
+
+def yields_what_is_long() -> Any:
+    """Yield."""
+    yield 2**70
+    yield "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "is_error"),
+    [
+        (stop_iteration, "StopIteration", True),
+        (yields_then_fails, "the disk is full", True),
+        (yields_what_is_long, '[1180591620717411303424,"\ufffd"]', False),
+    ],
+)
+def test_iterators_at_their_end(run: Run, function: Callable[[], Any], text: str, is_error: bool):
+    model = ScriptedChatModel([call(function.__name__), AiMessage("x")])
+    message = results_of(run(model, "x", [function]).messages)[0]
+    assert (message.text, message.is_error) == (text, is_error)
+
+
+def test_a_withheld_answer_without_calls_is_an_error(run: Run):
+    withheld = ChatResponse(AiMessage(""), finish_reason=FinishReason.CONTENT_FILTER)
+    with pytest.raises(ModelError, match="withheld by a content filter"):
+        run(ScriptedChatModel([withheld]), "x")
+    cut = ChatResponse(AiMessage("the start"), finish_reason=FinishReason.CONTENT_FILTER)
+    assert run(ScriptedChatModel([cut]), "x").content == "the start"

@@ -11,6 +11,7 @@ import pickle
 import typing
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -190,3 +191,24 @@ def test_executing_a_call() -> None:
     call = ToolCall("1", "add", '{"a": 1}')
     assert tool_plan(add).execute(call, None).value == 3
     assert asyncio.run(tool_plan(add).aexecute(call, None)).value == 3
+
+
+def test_what_a_partial_has_bound_stays_so() -> None:
+    def store(a: int, secret: str = "", **more: Any) -> str:
+        """Store."""
+        return f"{a} {secret} {more}"
+
+    plan = tool_plan(functools.partial(store, secret="S"))
+    arguments = {"a": 1, "secret": "mine", "b": 2}
+    assert plan.call(arguments).text == "1 S {'b': 2}"
+    assert plan.bind(arguments) == {"a": 1, "b": 2}
+
+
+def test_many_threads_get_one_plan() -> None:
+    def add(a: int) -> int:
+        """Add."""
+        return a
+
+    with ThreadPoolExecutor(20) as pool:
+        plans = list(pool.map(lambda _: tool_plan(add), range(200)))
+    assert len(set(map(id, plans))) == 1

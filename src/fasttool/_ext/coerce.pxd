@@ -41,6 +41,7 @@ cdef object _to_object(Coercer coercer, object value, int depth, int exact, obje
 
 @cython.locals(kind=int)
 cdef bint _is_exact(Coercer coercer, object value)
+cdef bint _shows_type(Coercer coercer, object value)
 
 cdef bint _is_final(object mismatch)
 

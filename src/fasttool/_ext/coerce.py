@@ -159,7 +159,8 @@ def _to_integer(coercer: Coercer, value: Any) -> Any:
             raise _mismatch(ProblemKind.NOT_FINITE, f"must be {coercer.accepts}, got {shown(value)}")
         if not value.is_integer():
             raise _mismatch(ProblemKind.NOT_INTEGRAL, f"must be {coercer.accepts}, got {shown(value)}")
-        return int(value)
+        # 1e30 is a whole number that no float is: its digits are read.
+        return _integer_from_text(coercer, value.literal) if type(value) is FloatLiteral else int(value)
     if isinstance(value, str):
         return _integer_from_text(coercer, value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -281,6 +282,8 @@ def _to_tagged(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) 
     name = coercer._construct
     tag = value.get(name, _MISSING)
     member: Any = coercer._choices.get(tag) if isinstance(tag, str) else None
+    if tag is _MISSING and coercer._members:  # the tag has a default: any member may be meant
+        return _to_member(coercer, value, depth, exact, memo)
     if member is None:
         known = ", ".join(coercer._choices)
         how = "is missing" if tag is _MISSING else f"is {shown(tag)}"
@@ -459,9 +462,12 @@ def _to_member(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) 
 def _try_members(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
     """Try the members whose JSON type fits exactly, then those that convert; the first that takes it wins."""
     problems: list[Any] = []
+    meant: Any = None
     for exactly in (True, False):
         for member in coercer._members:
             if _is_exact(member, value) != exactly:
+                continue
+            if meant is not None and not _shows_type(member, value):
                 continue
             try:
                 return _coerce(member, value, depth, exact, memo)
@@ -470,8 +476,22 @@ def _try_members(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any
                     raise
                 problems.append(mismatch)
         if len(problems) == 1 and exactly:
-            raise problems[0]  # it is clear which member was meant
+            meant = problems[0]  # it is clear which member was meant, if no other shows this type
+    if meant is not None:
+        raise meant
     raise _wrong(coercer, value)
+
+
+def _shows_type(coercer: Coercer, value: Any) -> bool:
+    """Say whether the schema of ``coercer`` has the JSON type of ``value``, in another role than its own."""
+    kind = coercer._kind
+    if kind == _CHECKED:
+        return _shows_type(coercer._item, value)
+    if isinstance(value, str):
+        return kind == _PARSED
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, (int, float)) and kind in (_INTEGER, _NUMBER, _DECIMAL)
 
 
 def _coerce(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
@@ -795,7 +815,7 @@ class ArgumentBinder:
             value = given.get(wire_names[i], _MISSING)
             if value is not _MISSING:
                 found += 1
-                if value is not None or coercer._optional or coercer._kind == _ANY:
+                if value is not None or coercer._optional or coercer._kind == _ANY or coercer._kind == _NULL:
                     try:
                         values.append(_coerce(coercer, value, depth, exact, memo))
                     except Mismatch as mismatch:

@@ -160,9 +160,12 @@ class _Compiler:
             if tags is not None:
                 name, tagged = tags
                 coercer = Coercer(TAGGED, f'an object with "{name}" {" or ".join(tagged)}', optional)
+                if not all(_requires(member, name) for member in tagged.values()):
+                    coercer.set_members([self.coercer(member) for member in dict.fromkeys(tagged.values())])
                 coercer.set_tags(name, {tag: self.coercer(member) for tag, member in tagged.items()})
                 return coercer
             members = [self.coercer(member) for member in form.members]
+            optional = optional or any(isinstance(member, AnyForm) for member in form.members)
             coercer = Coercer(
                 UNION, " or ".join(dict.fromkeys(member.accepts for member in members)), optional
             )
@@ -213,6 +216,11 @@ def _tags(form: UnionForm) -> tuple[str, dict[str, Form]] | None:
         else:
             return candidate.wire_name, tagged
     return None
+
+
+def _requires(form: Form, name: str) -> bool:
+    fields = form.fields if isinstance(form, ObjectForm) else []
+    return any(entry.required for entry in fields if entry.wire_name == name)
 
 
 def _width(coercer: Coercer) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -40,7 +40,7 @@ def result_text(value: Any, *, quoted: bool = False, nothing: str = SUCCESS) -> 
         return str(value)
     elif isinstance(value, Enum):
         value = member_text(value)
-    return json_text.encode(value, json_form).decode()
+    return json_text.encode(value, _form_once()).decode()
 
 
 def result_contents(value: Any) -> tuple[Content, ...] | None:
@@ -53,6 +53,30 @@ def result_contents(value: Any) -> tuple[Content, ...] | None:
     if isinstance(value, (list, tuple)) and any(isinstance(item, Content) for item in value):
         return tuple(item if isinstance(item, Content) else TextContent(result_text(item)) for item in value)
     return None
+
+
+def _form_once() -> Callable[[Any], Any]:
+    """Return ``json_form`` for one result: an iterator is run once, however often the encoder asks."""
+    made: dict[int, tuple[Any, list[Any], Exception | None]] = {}
+
+    def form(value: Any) -> Any:
+        if not isinstance(value, Iterator):
+            return json_form(value)
+        found = made.get(id(value))
+        if found is None:
+            items: list[Any] = []
+            failure: Exception | None = None
+            try:
+                items.extend(value)
+            except Exception as error:
+                failure = error
+            # The value is held, so that its id stays its own.
+            found = made[id(value)] = (value, items, failure)
+        if found[2] is not None:
+            raise found[2]
+        return found[1]
+
+    return form
 
 
 def json_form(value: Any) -> Any:

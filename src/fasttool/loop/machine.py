@@ -122,6 +122,8 @@ class _Run:
                     tool_choice = None
                 self._note(response)
                 message = response.message
+                if response.finish_reason is _WITHHELD and not message.tool_calls and not message.text:
+                    raise ModelResponseError("The model's answer was withheld by a content filter.")
                 if not message.tool_calls:
                     result.messages.append(message)
                     result.content = message.text

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 from fasttool.schema.forms import (
     DecimalForm,
     Form,
+    FormattedForm,
     IntegerForm,
     ListForm,
     MapForm,
@@ -47,14 +49,23 @@ def constraint_keywords(form: Form, extras: Iterable[Any]) -> dict[str, Any]:
     Args:
         form: what they constrain; those that say nothing of it are passed over.
         extras: objects with attributes such as ``ge``, ``max_length`` or ``pattern``.
+
+    Raises:
+        ValueError: a constraint cannot be shown and enforced for this form.
     """
     while isinstance(form, OptionalForm):
         form = form.inner
     found: dict[str, Any] = {}
     for extra in _single(extras):
+        if isinstance(form, FormattedForm):
+            for name in (*_BOUNDS, "min_length", "max_length", "pattern"):
+                if getattr(extra, name, None) not in (None, 0):
+                    raise ValueError(f"has a constraint ({name}) that cannot be shown: check it in the tool")
         if isinstance(form, _NUMBERS):
             for name, keyword in _BOUNDS.items():
                 value = getattr(extra, name, None)
+                if isinstance(value, Decimal) and value.is_finite():
+                    value = int(value) if value == value.to_integral_value() else float(value)
                 if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
                     found[keyword] = value
         sizes = _SIZES.get(type(form))
@@ -110,7 +121,17 @@ def checks(keywords: Mapping[str, Any]) -> list[Check]:
 
 
 def _bound(words: str, fits: Callable[[Any, Any], bool]) -> Callable[[Any], Check]:
-    return lambda limit: lambda value: None if fits(value, limit) else f"must be {words} {limit}"
+    def make(limit: Any) -> Check:
+        written = Decimal(repr(limit)) if isinstance(limit, float) else limit
+
+        def check(value: Any) -> str | None:
+            # A decimal is compared with the digits of the limit: Decimal("0.1") >= 0.1 is false.
+            bound = written if isinstance(value, Decimal) else limit
+            return None if fits(value, bound) else f"must be {words} {limit}"
+
+        return check
+
+    return make
 
 
 def _size(words: str, fits: Callable[[int, int], bool], unit: str) -> Callable[[Any], Check]:
@@ -123,10 +144,14 @@ def _size(words: str, fits: Callable[[int, int], bool], unit: str) -> Callable[[
 
 def _multiple(limit: Any) -> Check:
     def check(value: Any) -> str | None:
-        quotient = value / type(value)(limit) if not isinstance(value, int) else value / limit
-        whole = value % limit == 0 if isinstance(value, int) and isinstance(limit, int) else None
-        if whole is None:
-            whole = abs(float(quotient) - round(float(quotient))) < 1e-9
+        if isinstance(value, int) and isinstance(limit, int):
+            whole = value % limit == 0
+        else:
+            try:
+                quotient = float(value / (limit if isinstance(value, int) else type(value)(limit)))
+                whole = abs(quotient - round(quotient)) < 1e-9
+            except ArithmeticError:  # the quotient is beyond all limits
+                whole = False
         return None if whole else f"must be a multiple of {limit}"
 
     return check

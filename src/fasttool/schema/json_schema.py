@@ -108,9 +108,14 @@ class _Writer:
                 schema["uniqueItems"] = True
             return schema
         if isinstance(form, MapForm):
-            if isinstance(form.value, AnyForm) and not form.value.description:
-                return {"type": "object"}
-            return {"type": "object", "additionalProperties": self._nested(form.value)}
+            written: dict[str, Any] = {"type": "object"}
+            if isinstance(form.key, IntegerForm):
+                written["propertyNames"] = {"pattern": r"^[+-]?[0-9]+$"}
+            elif form.key is not None:
+                written["propertyNames"] = {"enum": [str(key) for key in self._body(form.key)["enum"]]}
+            if not isinstance(form.value, AnyForm) or form.value.description:
+                written["additionalProperties"] = self._nested(form.value)
+            return written
         if isinstance(form, UnionForm):
             return {"anyOf": [self.schema(member) for member in form.members]}
         if isinstance(form, ObjectForm):

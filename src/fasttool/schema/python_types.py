@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, TypeVar, Uni
 from fasttool import json_text
 from fasttool.schema.attribute_docstrings import attribute_docstrings
 from fasttool.schema.constraints import checks, constraint_keywords
-from fasttool.schema.enums import member_text
+from fasttool.schema.enums import member_text, shown_values
 from fasttool.schema.forms import (
     ABSENT,
     AnyForm,
@@ -134,6 +134,11 @@ class TypeReader:
                 raise UnsupportedTypeError(
                     f"{type_name(annotation)}, whose keys cannot be the text of a JSON key"
                 )
+            choices: Iterable[Any] = key.values if isinstance(key, LiteralForm) else ()
+            if isinstance(key, EnumForm):
+                choices = shown_values(key.enum, by_value=key.by_value)
+            if not all(isinstance(choice, str) for choice in choices):
+                raise UnsupportedTypeError(f"{type_name(annotation)}, whose keys are not all text")
             value = self.read(arguments[1], variables) if arguments else AnyForm()
             return MapForm(key=None if isinstance(key, (StringForm, AnyForm)) else key, value=value)
         if isinstance(kind, type) and issubclass(kind, Enum):
@@ -144,12 +149,12 @@ class TypeReader:
 
     def _annotated(self, annotation: Any, extras: tuple[Any, ...], variables: Mapping[Any, Any]) -> Form:
         form = self.read(annotation, variables)
-        keywords = constraint_keywords(form, extras)
+        try:
+            keywords = constraint_keywords(form, extras)
+            checks(keywords)
+        except ValueError as error:
+            raise UnsupportedTypeError(f"{type_name(annotation)}, which {error}") from None
         if keywords:
-            try:
-                checks(keywords)
-            except ValueError as error:
-                raise UnsupportedTypeError(f"a type that {error}") from None
             _inner(form).constraints |= keywords
         if any(isinstance(extra, P) and extra.values for extra in extras):
             _show_values(form)
@@ -157,9 +162,13 @@ class TypeReader:
 
     def _union(self, arguments: tuple[Any, ...], variables: Mapping[Any, Any]) -> Form:
         members = [self.read(member, variables) for member in arguments]
-        values = [member for member in members if not isinstance(member, NullForm)]
+        nullable = any(isinstance(member, (NullForm, OptionalForm)) for member in members)
+        # null inside a member (an alias, a type variable) is null of the whole.
+        values = [_inner(member) for member in members if not isinstance(member, NullForm)]
+        if not values:
+            return NullForm()
         inner = values[0] if len(values) == 1 else UnionForm(members=tuple(values))
-        return OptionalForm(inner=inner) if len(values) < len(members) else inner
+        return OptionalForm(inner=inner) if nullable else inner
 
     def _variable(self, variable: TypeVar, variables: Mapping[Any, Any]) -> Form:
         if variable in variables:
@@ -180,13 +189,14 @@ class TypeReader:
     def _list(
         self, kind: Any, annotation: Any, arguments: tuple[Any, ...], variables: Mapping[Any, Any]
     ) -> Form:
-        if kind is tuple and arguments and not (len(arguments) == 2 and arguments[1] is Ellipsis):
+        is_fixed = not (len(arguments) == 2 and arguments[1] is Ellipsis)
+        if kind is tuple and annotation is not tuple and annotation is not typing.Tuple and is_fixed:  # noqa: UP006
             places = () if arguments == ((),) else arguments
             return TupleForm(items=tuple(self.read(place, variables) for place in places))
         item = self.read(arguments[0], variables) if arguments else AnyForm()
         construct = _LISTS[kind]
         unique = construct in (set, frozenset)
-        if unique and isinstance(_inner(item), (ListForm, MapForm)):
+        if unique and _cannot_be_hashed(item):
             raise UnsupportedTypeError(f"{type_name(annotation)}, whose elements cannot be hashed")
         return ListForm(item=item, construct=construct, unique=unique)
 
@@ -297,22 +307,40 @@ def json_default(default: Any, form: Form) -> Any:
     """Return a default as a schema shows it; ABSENT where it has no JSON form or says nothing."""
     if default is ABSENT or default is None:
         return ABSENT
-    if isinstance(default, Enum):
-        inner = _inner(form)
-        return default.value if isinstance(inner, EnumForm) and inner.by_value else member_text(default)
-    if isinstance(default, Decimal):
-        return float(default) if default.is_finite() else ABSENT
-    if isinstance(default, (set, frozenset, tuple)):
-        default = list(default)
-    elif format_of(type(default)) is not None:
-        from fasttool.schema.formats import written
-
-        return written(default)
+    default = _worded(default, form)
     try:
         value = json_text.decode(json_text.encode(default))
     except json_text.JsonTextError:
         return ABSENT
     return ABSENT if value is None else value
+
+
+def _worded(value: Any, form: Form) -> Any:
+    """Return a Python value in the words that its form has for it."""
+    form = _inner(form)
+    if isinstance(value, Enum):
+        return value.value if isinstance(form, EnumForm) and form.by_value else member_text(value)
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() else None
+    if isinstance(value, (set, frozenset, list, tuple)) and isinstance(form, (ListForm, TupleForm)):
+        items = form.items if isinstance(form, TupleForm) else (form.item,) * len(value)
+        return [_worded(element, item) for element, item in zip(value, items, strict=False)]
+    if isinstance(value, dict) and isinstance(form, MapForm):
+        key = form.key or StringForm()
+        return {str(_worded(name, key)): _worded(element, form.value) for name, element in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    if isinstance(form, ObjectForm) and form.construct is not None and isinstance(form.construct, type):
+        return {
+            entry.wire_name: _worded(getattr(value, entry.name), entry.form)
+            for entry in form.fields
+            if hasattr(value, entry.name)
+        }
+    if format_of(type(value)) is not None:
+        from fasttool.schema.formats import written
+
+        return written(value)
+    return value
 
 
 def format_of(annotation: Any) -> Format | None:
@@ -414,6 +442,20 @@ def _described(form: Form, description: str | None) -> Form:
         return UseForm(description, inner=form)
     form.description = description
     return form
+
+
+def _cannot_be_hashed(form: Form) -> bool:
+    """Say whether a set could never, or not always, hold values of a form."""
+    form = _inner(form)
+    if isinstance(form, UnionForm):
+        return any(map(_cannot_be_hashed, form.members))
+    if isinstance(form, ListForm):
+        return form.construct not in (frozenset, tuple) or _cannot_be_hashed(form.item)
+    if isinstance(form, TupleForm):
+        return any(map(_cannot_be_hashed, form.items))
+    if isinstance(form, ObjectForm):
+        return getattr(form.construct, "__hash__", None) is None
+    return isinstance(form, MapForm)
 
 
 def _show_values(form: Form) -> None:

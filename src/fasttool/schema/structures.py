@@ -76,14 +76,15 @@ def read_structure(kind: Any, hints: Hints) -> Structure | None:
         return None
     if dataclasses.is_dataclass(kind) and "__pydantic_validator__" not in vars(kind):
         return _dataclass(kind, hints(kind))
-    if typing.is_typeddict(kind):
+    # typing_extensions has a TypedDict of its own, the one that pydantic wants before Python 3.12.
+    if typing.is_typeddict(kind) or (issubclass(kind, dict) and hasattr(kind, "__required_keys__")):
         return _typed_dict(kind, hints(kind))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _named_tuple(kind, hints(kind))
     if hasattr(kind, "model_fields") and hasattr(kind, "model_validate"):
         return _pydantic(kind)
     if dataclasses.is_dataclass(kind):
-        return _dataclass(kind, hints(kind))
+        return _pydantic(kind)
     if hasattr(kind, "__attrs_attrs__"):
         return _attrs(kind, hints(kind))
     if hasattr(kind, "__struct_fields__"):
@@ -146,9 +147,19 @@ def _named_tuple(kind: Any, hints: Mapping[str, Any]) -> Structure:
 
 def _pydantic(kind: Any) -> Structure:
     fields: list[Field] = []
-    for name, info in kind.model_fields.items():
+    if getattr(kind, "__pydantic_root_model__", False):
+        raise UnsupportedTypeError(f"{kind.__name__}, a RootModel: use the type of its root")
+    is_model = hasattr(kind, "model_fields")
+    config = kind.model_config if is_model else kind.__pydantic_config__
+    for name, info in (kind.model_fields if is_model else kind.__pydantic_fields__).items():
+        if info.init is False:
+            continue
         alias = info.validation_alias or info.alias
-        alias = alias if isinstance(alias, str) else None
+        # AliasChoices: any of them will do. An AliasPath has no name of its own.
+        choices = getattr(alias, "choices", (alias,))
+        alias = next((choice for choice in choices if isinstance(choice, str)), None)
+        if config.get("validate_by_alias") is False:
+            alias = None
         fields.append(
             Field(
                 alias or name,
@@ -161,10 +172,10 @@ def _pydantic(kind: Any) -> Structure:
                 ),
             )
         )
-    extra = kind.model_config.get("extra")
+    extra = config.get("extra")
 
     def construct(**values: Any) -> Any:
-        return kind.model_validate(values)
+        return kind.model_validate(values) if is_model else kind(**values)
 
     return Structure(fields, construct, True, extra == "allow")
 

@@ -111,6 +111,8 @@ def execution_result(
             tool,
             f"Tool {tool} ran, but its result, a {type(value).__name__}, cannot be written as JSON: {error}.",
         ) from error
+    except Exception as error:  # of a generator's own code
+        raise execution_error(tool, error) from error
 
 
 def execution_error(tool: str, error: Exception) -> ToolExecutionError:
@@ -153,7 +155,16 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that may block in a worker thread, with the context of the caller."""
     import asyncio  # loaded by whoever runs an event loop
 
-    return await asyncio.to_thread(function, *arguments)
+    def run() -> tuple[Any, StopIteration | None]:
+        try:
+            return function(*arguments), None
+        except StopIteration as error:  # no future carries it: in Python 3.11 the caller would wait for ever
+            return None, error
+
+    value, stopped = await asyncio.to_thread(run)
+    if stopped is not None:
+        raise RuntimeError(str(stopped) or "StopIteration") from stopped
+    return value
 
 
 class FunctionExecutor:

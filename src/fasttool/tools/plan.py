@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -26,6 +27,7 @@ from fasttool.tools.signature import read_signature, says_nothing
 
 _PLANS = "__fasttool_plans__"
 _PLAIN = ToolDeclaration()
+_MAKING = threading.RLock()
 
 
 class ToolPlan:
@@ -52,6 +54,7 @@ class ToolPlan:
         "_plain",
         "_positional",
         "_quoted",
+        "_reserved",
         "function",
         "inline",
         "is_async",
@@ -90,6 +93,8 @@ class ToolPlan:
         self._by_keyword = tuple(entry.name for entry in signature.fields[signature.positional :])
         self._extra = signature.extra is not None
         self._plain = not self._by_keyword and not self._extra
+        # Names that a further argument must not take: of parameters, and what a partial has bound.
+        self._reserved = _bound_by_partial(function) | {entry.name for entry in signature.fields}
         self._quoted = signature.returns is object
         self._nothing = "Success" if says_nothing(signature.returns) else "null"
 
@@ -102,7 +107,10 @@ class ToolPlan:
         Raises:
             ToolArgumentsError: the text is not a JSON object, a value is missing, or one does not fit.
         """
-        return self._binder.bind(arguments)
+        bound = self._binder.bind(arguments)
+        for name in _bound_by_partial(self.function):
+            bound.pop(name, None)
+        return bound
 
     def call(self, arguments: Any, context: Any = None) -> ToolExecutionResult:
         """Bind the arguments, call the function, and return what a model is sent.
@@ -167,6 +175,8 @@ class ToolPlan:
         if self._plain:
             return self.function(*values)
         further = values.pop() if self._extra else {}
+        if further and not self._reserved.isdisjoint(further):
+            further = {name: value for name, value in further.items() if name not in self._reserved}
         keywords = dict(zip(self._by_keyword, values[self._positional :], strict=True))
         return self.function(*values[: self._positional], **keywords, **further)
 
@@ -212,27 +222,34 @@ def tool_plan(function: Any) -> ToolPlan:
 
 def _cached_plan(function: Any, *, bound: bool) -> ToolPlan:
     """Return the plan of a function, which is kept with the function and goes when that goes."""
-    store = getattr(function, "__dict__", None)
-    plans = store.get(_PLANS) if store is not None else None
-    # A wrapper made with functools.wraps has its original's plans: they are another function's.
-    plan = plans.get(bound) if isinstance(plans, dict) else None
-    if isinstance(plan, ToolPlan) and plan.function is function:
-        return plan
-    # What marks an object's __call__ marks the object.
-    declaration = declaration_of(function) or declaration_of(type(function).__call__) or _PLAIN
-    plan = ToolPlan(function, declaration, bound=bound)
-    if store is not None:
-        try:
-            setattr(
-                function, _PLANS, {**(plans or {}), bound: plan} if _owns(plans, function) else {bound: plan}
-            )
-        except (AttributeError, TypeError):
-            return plan
+    plan = _known_plan(function, bound)
+    if plan is None:
+        with _MAKING:  # another thread may have been faster
+            plan = _known_plan(function, bound) or _new_plan(function, bound)
     return plan
 
 
-def _owns(plans: Any, function: Any) -> bool:
-    return isinstance(plans, dict) and all(plan.function is function for plan in plans.values())
+def _known_plan(function: Any, bound: bool) -> ToolPlan | None:
+    plans = getattr(function, "__dict__", {}).get(_PLANS)
+    plan = plans.get(bound) if isinstance(plans, dict) else None
+    # A wrapper made with functools.wraps has its original's plans: they are another function's.
+    return plan if isinstance(plan, ToolPlan) and plan.function is function else None
+
+
+def _new_plan(function: Any, bound: bool) -> ToolPlan:
+    # What marks an object's __call__ marks the object.
+    declaration = declaration_of(function) or declaration_of(type(function).__call__) or _PLAIN
+    plan = ToolPlan(function, declaration, bound=bound)
+    other = _known_plan(function, not bound)
+    try:
+        setattr(function, _PLANS, {bound: plan} if other is None else {bound: plan, not bound: other})
+    except (AttributeError, TypeError):  # it has no room for more: the plan is made anew each time
+        return plan
+    return plan
+
+
+def _bound_by_partial(function: Any) -> frozenset[str]:
+    return frozenset(function.keywords) if isinstance(function, functools.partial) else frozenset()
 
 
 def _metadata(declaration: ToolDeclaration) -> dict[str, Any]:
