@@ -17,6 +17,8 @@ from types import ModuleType
 
 PURE = os.environ.get("FASTTOOL_PURE", "0") not in ("", "0")
 AUGMENTED = ("coerce",)
+PLAIN = ("numerals", "problems")
+"""Parts of the core that are not hot, and stay Python in both forms."""
 
 
 def load_source(name: str, as_name: str) -> ModuleType:

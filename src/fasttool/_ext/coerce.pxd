@@ -10,8 +10,6 @@ cdef object _MISSING
 cdef object _OMITTED
 cdef object _new
 
-cdef object _integer_from_text(Coercer coercer, object value)
-cdef object _number_from_text(Coercer coercer, object value)
 cdef object _to_integer(Coercer coercer, object value)
 cdef object _to_number(Coercer coercer, object value)
 

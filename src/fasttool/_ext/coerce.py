@@ -8,13 +8,14 @@ the tree is walked by one function that branches on small integers.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
 from orjson import JSONDecodeError, loads
 
+from fasttool._ext.numerals import decimal_from_text, integer_from_text, number_from_text
+from fasttool._ext.problems import Failure, LostDigits, Mismatch, listed, misfit, path, shown, unlike, words
 from fasttool.errors import ArgumentProblem, ProblemKind, ToolArgumentsError, ToolExecutionError
 from fasttool.json_text import FloatLiteral, JsonTextError, decode, decode_exactly, encode
 
@@ -57,7 +58,6 @@ class Mark:
 MISSING: Final = Mark("MISSING")
 OMITTED: Final = Mark("OMITTED")
 MAX_DEPTH: Final = 128
-MAX_DIGITS: Final = 4300
 
 # Twins of the public names above, which the .pxd turns into C variables.
 _ANY, _PARAMETER_TEXT, _TEXT, _INTEGER, _NUMBER, _BOOLEAN = 0, 1, 2, 3, 4, 5
@@ -72,29 +72,6 @@ _new = object.__new__
 # Beyond it a float may stand for an integer whose digits the fast JSON reader has lost.
 _EXACT_FLOATS = 2.0**63
 
-# \d takes the decimal digits of every script, as int() does.
-_NUMERAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?")
-
-
-class Mismatch(Exception):
-    """Values that do not fit; never leaves this module."""
-
-    def __init__(self, problems: list[tuple[ProblemKind, list[Any], str]]) -> None:
-        super().__init__(problems)
-        self.problems = problems
-
-
-class Failure(Exception):
-    """Code of the application failed while a value was made; never leaves this module."""
-
-
-class LostDigits(Exception):
-    """The fast JSON reader turned a long integer into a float; never leaves this module."""
-
-
-def _mismatch(kind: ProblemKind, reason: str) -> Mismatch:
-    return Mismatch([(kind, [], reason)])
-
 
 def _is_final(mismatch: Mismatch) -> bool:
     """Say whether nothing else need be looked at: what is too deep may go on without an end."""
@@ -102,67 +79,21 @@ def _is_final(mismatch: Mismatch) -> bool:
 
 
 def _wrong(coercer: Coercer, value: Any) -> Mismatch:
-    return _mismatch(ProblemKind.WRONG_TYPE, f"must be {coercer.accepts}, got {shown(value)}")
-
-
-def shown(value: Any) -> str:
-    """Return a value as an error text shows it: short, and in the words of JSON."""
-    if value is None:
-        return "null"
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
-    if isinstance(value, str):
-        text = value if len(value) <= 60 else value[:57] + "..."
-        return encode(text).decode()
-    if isinstance(value, int):
-        return str(value) if value.bit_length() < 200 else "a very long integer"
-    if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else "a number beyond all limits"
-    if isinstance(value, Mapping):
-        return "an object"
-    if isinstance(value, (list, tuple)):
-        return "a list"
-    return f"a Python {type(value).__name__}"
-
-
-def _integer_from_text(coercer: Coercer, value: str) -> int:
-    text = value.strip()
-    if len(text) > MAX_DIGITS or _NUMERAL.fullmatch(text) is None:
-        raise _wrong(coercer, value)
-    try:
-        return int(text)
-    except ValueError:
-        pass  # it has a fraction or an exponent
-    number = Decimal(text)
-    if number.adjusted() > MAX_DIGITS:  # looked at before it is expanded
-        raise _mismatch(ProblemKind.OUT_OF_RANGE, f"has too many digits, got {shown(value)}")
-    whole = int(number)
-    if number != whole:
-        raise _mismatch(ProblemKind.NOT_INTEGRAL, f"must be {coercer.accepts}, got {shown(value)}")
-    return whole
-
-
-def _number_from_text(coercer: Coercer, value: str) -> float:
-    text = value.strip()
-    if len(text) > MAX_DIGITS or _NUMERAL.fullmatch(text) is None:
-        if text.lstrip("+-").casefold() in ("nan", "inf", "infinity"):
-            raise _mismatch(ProblemKind.NOT_FINITE, f"must be a finite number, got {shown(value)}")
-        raise _wrong(coercer, value)
-    return float(text)
+    return unlike(ProblemKind.WRONG_TYPE, coercer.accepts, value)
 
 
 def _to_integer(coercer: Coercer, value: Any) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _mismatch(ProblemKind.NOT_FINITE, f"must be {coercer.accepts}, got {shown(value)}")
+            raise unlike(ProblemKind.NOT_FINITE, coercer.accepts, value)
         if not value.is_integer():
-            raise _mismatch(ProblemKind.NOT_INTEGRAL, f"must be {coercer.accepts}, got {shown(value)}")
+            raise unlike(ProblemKind.NOT_INTEGRAL, coercer.accepts, value)
         # 1e30 is a whole number that no float is: its digits are read.
-        return _integer_from_text(coercer, value.literal) if type(value) is FloatLiteral else int(value)
+        return (
+            integer_from_text(coercer.accepts, value.literal) if type(value) is FloatLiteral else int(value)
+        )
     if isinstance(value, str):
-        return _integer_from_text(coercer, value)
+        return integer_from_text(coercer.accepts, value)
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     raise _wrong(coercer, value)
@@ -170,7 +101,7 @@ def _to_integer(coercer: Coercer, value: Any) -> Any:
 
 def _to_number(coercer: Coercer, value: Any) -> Any:
     if isinstance(value, str):
-        number = _number_from_text(coercer, value)
+        number = number_from_text(coercer.accepts, value)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             number = float(value)
@@ -179,7 +110,7 @@ def _to_number(coercer: Coercer, value: Any) -> Any:
     else:
         raise _wrong(coercer, value)
     if not math.isfinite(number):
-        raise _mismatch(ProblemKind.NOT_FINITE, f"must be a finite number, got {shown(value)}")
+        raise unlike(ProblemKind.NOT_FINITE, "a finite number", value)
     return number
 
 
@@ -191,7 +122,7 @@ def _to_text(coercer: Coercer, value: Any, exact: int) -> Any:
         raise LostDigits  # it may hold a long integer anywhere
     if whole or isinstance(value, (bool, int, float)):
         if isinstance(value, float) and not math.isfinite(value):
-            raise _mismatch(ProblemKind.NOT_FINITE, f"must be {coercer.accepts}, got {shown(value)}")
+            raise unlike(ProblemKind.NOT_FINITE, coercer.accepts, value)
         try:
             return encode(_without_literals(value) if exact == _FROM_TEXT else value).decode()
         except JsonTextError:
@@ -220,14 +151,11 @@ def _to_decimal(coercer: Coercer, value: Any, exact: int) -> Any:
     elif isinstance(value, int) and not isinstance(value, bool):
         number = Decimal(value)
     elif isinstance(value, str):
-        text = value.strip()
-        if len(text) > MAX_DIGITS or _NUMERAL.fullmatch(text) is None:
-            raise _wrong(coercer, value)
-        number = Decimal(text)
+        number = decimal_from_text(coercer.accepts, value)
     else:
         raise _wrong(coercer, value)
     if not number.is_finite():
-        raise _mismatch(ProblemKind.NOT_FINITE, f"must be {coercer.accepts}, got {shown(value)}")
+        raise unlike(ProblemKind.NOT_FINITE, coercer.accepts, value)
     return number
 
 
@@ -247,7 +175,7 @@ def _to_tuple(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -
         raise _wrong(coercer, value)
     members = coercer._members
     if len(value) != len(members):
-        raise _mismatch(ProblemKind.WRONG_TYPE, f"must be {coercer.accepts}, got {len(value)} elements")
+        raise misfit(ProblemKind.WRONG_TYPE, f"must be {coercer.accepts}, got {len(value)} elements")
     values: list[Any] = []
     problems: Any = None
     cause: Any = None
@@ -269,7 +197,7 @@ def _to_checked(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any)
     for check in coercer._others:
         reason = check(value)
         if reason is not None:
-            raise _mismatch(ProblemKind.OUT_OF_RANGE, f"{reason}, got {shown(value)}")
+            raise misfit(ProblemKind.OUT_OF_RANGE, f"{reason}, got {shown(value)}")
     return value
 
 
@@ -306,7 +234,7 @@ def _to_choice(coercer: Coercer, value: Any) -> Any:
         for choice, chosen in coercer._others:
             if choice == value and (type(choice) is bool) == (type(value) is bool):
                 return chosen
-    raise _mismatch(ProblemKind.NOT_ALLOWED, f"must be {coercer.accepts}, got {shown(value)}")
+    raise unlike(ProblemKind.NOT_ALLOWED, coercer.accepts, value)
 
 
 def _decoded(coercer: Coercer, value: str) -> Any:
@@ -338,7 +266,7 @@ def _to_list(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) ->
     try:
         return coercer._construct(values)
     except TypeError as error:  # a set of what cannot be hashed
-        raise _mismatch(ProblemKind.WRONG_TYPE, f"is refused: {error}") from error
+        raise misfit(ProblemKind.WRONG_TYPE, f"is refused: {error}") from error
 
 
 def _to_map(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> Any:
@@ -393,18 +321,9 @@ def _to_object(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) 
         return construct(*values)
     except (ValueError, TypeError, ArithmeticError, AssertionError) as error:
         # The type's own checks: their words are for whoever made the call.
-        raise _mismatch(ProblemKind.NOT_ALLOWED, f"is refused: {_words(error)}") from error
+        raise misfit(ProblemKind.NOT_ALLOWED, f"is refused: {words(error)}") from error
     except Exception as error:
         raise Failure from error
-
-
-def _words(error: Exception) -> str:
-    """Return what a type says of a value that it refuses, on one line."""
-    details = getattr(error, "errors", None)
-    if callable(details):  # pydantic
-        parts = [f"{'.'.join(map(str, part['loc']))}: {part['msg']}".removeprefix(": ") for part in details()]
-        return "; ".join(parts)
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _is_exact(coercer: Coercer, value: Any) -> bool:
@@ -533,7 +452,7 @@ def _coerce(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) -> 
     if kind == _PARSED:
         return _to_parsed(coercer, value)
     if depth >= _DEPTH_LIMIT:
-        raise _mismatch(ProblemKind.TOO_DEEP, f"is nested deeper than {MAX_DEPTH} levels")
+        raise misfit(ProblemKind.TOO_DEEP, f"is nested deeper than {MAX_DEPTH} levels")
     if kind == _LIST:
         return _to_list(coercer, value, depth + 1, exact, memo)
     if kind == _MAP:
@@ -800,7 +719,7 @@ class ArgumentBinder:
     def _error(self, mismatch: Mismatch) -> ToolArgumentsError:
         return ToolArgumentsError(
             self._owner,
-            [ArgumentProblem(kind, _path(parts), reason) for kind, parts, reason in mismatch.problems],
+            [ArgumentProblem(kind, path(parts), reason) for kind, parts, reason in mismatch.problems],
         )
 
     def _bind(self, given: Any, depth: int, exact: int, memo: Any) -> list[Any]:
@@ -856,8 +775,8 @@ class ArgumentBinder:
                 continue
             try:
                 if self._extra is None:
-                    accepted = ", ".join(self._wire_names) or "none"
-                    raise _mismatch(ProblemKind.UNKNOWN_NAME, f"is not a known name; accepted: {accepted}")
+                    accepted = listed(self._wire_names)
+                    raise misfit(ProblemKind.UNKNOWN_NAME, f"is not a known name; accepted: {accepted}")
                 extra[name] = _coerce(self._extra, value, depth, exact, memo)
             except Mismatch as mismatch:
                 problems = _collected(problems, mismatch, name)
@@ -870,21 +789,10 @@ class ArgumentBinder:
 
 def _absent(coercer: Coercer, value: Any) -> Mismatch:
     how = "is missing" if value is _MISSING else "was null"
-    return _mismatch(ProblemKind.MISSING, f"is required and {how}; it must be {coercer.accepts}")
+    return misfit(ProblemKind.MISSING, f"is required and {how}; it must be {coercer.accepts}")
 
 
 def _collected(problems: Any, mismatch: Mismatch, name: Any) -> Any:
     for problem in mismatch.problems:
         problem[1].append(name)
     return mismatch.problems if problems is None else problems + mismatch.problems
-
-
-def _path(parts: list[Any]) -> str:
-    """Return ``items[2].price`` for the parts of a path, which come innermost first."""
-    text = ""
-    for part in reversed(parts):
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += f".{part}" if text else str(part)
-    return text
