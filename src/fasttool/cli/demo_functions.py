@@ -50,15 +50,15 @@ DAY = P("a date as YYYY-MM-DD")
 
 
 @tool
-def days_between(start: Annotated[str, DAY], end: Annotated[str, DAY]) -> int:
+def days_between(start: Annotated[date, DAY], end: Annotated[date, DAY]) -> int:
     """Counts the days between two dates."""
-    return (date.fromisoformat(end) - date.fromisoformat(start)).days
+    return (end - start).days
 
 
 @tool
-def weekday(day: Annotated[str, DAY]) -> str:
+def weekday(day: Annotated[date, DAY]) -> str:
     """Tells on which day of the week a date falls."""
-    return WEEKDAYS[date.fromisoformat(day).weekday()]
+    return WEEKDAYS[day.weekday()]
 
 
 class Folder:
