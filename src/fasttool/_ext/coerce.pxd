@@ -8,7 +8,6 @@ cdef int _FAST, _EXACT, _FROM_TEXT
 cdef double _EXACT_FLOATS
 cdef object _MISSING
 cdef object _OMITTED
-cdef object _new
 
 cdef object _to_integer(Coercer coercer, object value)
 cdef object _to_number(Coercer coercer, object value)
@@ -34,7 +33,7 @@ cdef object _to_list(Coercer coercer, object value, int depth, int exact, object
 @cython.locals(item=Coercer, key_coercer=Coercer, values=dict)
 cdef object _to_map(Coercer coercer, object value, int depth, int exact, object memo)
 
-@cython.locals(fields=ArgumentBinder, values=list, names=tuple, i=Py_ssize_t)
+@cython.locals(fields=ArgumentBinder, values=list)
 cdef object _to_object(Coercer coercer, object value, int depth, int exact, object memo)
 
 @cython.locals(kind=int)
@@ -56,7 +55,6 @@ cdef class Coercer:
     cdef int _kind
     cdef bint _optional
     cdef bint _keyword_only
-    cdef bint _plain
     cdef readonly object accepts
     cdef Coercer _item
     cdef Coercer _key

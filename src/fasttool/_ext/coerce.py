@@ -67,7 +67,6 @@ _MISSING, _OMITTED = MISSING, OMITTED
 _DEPTH_LIMIT = MAX_DEPTH
 # How exact a pass is: whether numbers may have lost digits, and whether floats are literals.
 _FAST, _EXACT, _FROM_TEXT = 0, 1, 2
-_new = object.__new__
 
 # Beyond it a float may stand for an integer whose digits the fast JSON reader has lost.
 _EXACT_FLOATS = 2.0**63
@@ -303,13 +302,6 @@ def _to_object(coercer: Coercer, value: Any, depth: int, exact: int, memo: Any) 
         return {
             name: entry for name, entry in zip(fields._names, values, strict=False) if entry is not _OMITTED
         } | (values[-1] if fields._extra is not None else {})
-    if coercer._plain:
-        # Setting the fields took a third of the time that calling __init__ does.
-        made = _new(construct)
-        names = fields._names
-        for i in range(fields._count):
-            setattr(made, names[i], values[i])
-        return made
     try:
         if coercer._keyword_only:
             given = {
@@ -492,7 +484,6 @@ class Coercer:
         "_members",
         "_optional",
         "_others",
-        "_plain",
         "accepts",
     )
 
@@ -504,7 +495,6 @@ class Coercer:
         self._key: Any = None
         self._construct: Any = None
         self._keyword_only = False
-        self._plain = False
         self._fields: Any = None
         self._members: Any = ()
         self._choices: dict[str, Any] = {}
@@ -550,7 +540,6 @@ class Coercer:
         fields: ArgumentBinder,
         construct: Callable[..., Any] | None = None,
         keyword_only: bool = False,
-        plain: bool = False,
     ) -> None:
         """Complete an OBJECT: its fields, and what makes the value.
 
@@ -558,9 +547,7 @@ class Coercer:
             fields: binds the fields.
             construct: makes the value; None keeps a dictionary.
             keyword_only: it takes the fields by keyword.
-            plain: it is a class, and making a value is setting its fields and nothing else.
         """
-        self._plain = plain
         self._fields = fields
         self._construct = construct
         self._keyword_only = keyword_only

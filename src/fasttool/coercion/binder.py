@@ -192,7 +192,7 @@ class _Compiler:
         )
         # An object that stays a dictionary has the fields of its schema by their own names.
         fields = self.binder(form.name, form.fields, extra=form.extra, closed=form.extra is None)
-        coercer.set_object(fields, form.construct, form.keyword_only, form.plain)
+        coercer.set_object(fields, form.construct, form.keyword_only)
         return coercer
 
 

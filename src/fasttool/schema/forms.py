@@ -174,7 +174,6 @@ class ObjectForm(Form):
         fields: in the order in which ``construct`` takes them.
         construct: makes the value; None keeps a dictionary of what was given.
         keyword_only: ``construct`` takes its fields by keyword.
-        plain: ``construct`` sets its fields, and does nothing else.
         extra: what further fields may be; None refuses them.
     """
 
@@ -182,7 +181,6 @@ class ObjectForm(Form):
     fields: list[FieldForm] = field(default_factory=list, kw_only=True)
     construct: Callable[..., Any] | None = field(default=None, kw_only=True)
     keyword_only: bool = field(default=False, kw_only=True)
-    plain: bool = field(default=False, kw_only=True)
     extra: Form | None = field(default=None, kw_only=True)
 
 

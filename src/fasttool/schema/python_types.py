@@ -216,7 +216,6 @@ class TypeReader:
             name=kind.__name__,
             construct=structure.construct,
             keyword_only=structure.keyword_only,
-            plain=structure.plain,
             extra=AnyForm() if structure.allows_extra else None,
         )
         self._objects[key] = form

@@ -50,14 +50,12 @@ class Structure(NamedTuple):
         construct: makes the value; None for a dictionary.
         keyword_only: fields are given by keyword.
         allows_extra: further fields are kept.
-        plain: making a value is setting its fields, and nothing else.
     """
 
     fields: list[Field]
     construct: Callable[..., Any] | None
     keyword_only: bool = False
     allows_extra: bool = False
-    plain: bool = False
 
 
 _QUALIFIERS = ("Required", "NotRequired", "ReadOnly")
@@ -108,22 +106,7 @@ def _dataclass(kind: Any, hints: Mapping[str, Any]) -> Structure:
     if sorted(taken) != sorted(entry.name for entry in entries):
         raise UnsupportedTypeError(f"{kind.__name__}, whose __init__ takes other values than its fields")
     keyword_only = any(entry.kw_only for entry in entries) or taken != [entry.name for entry in entries]
-    return Structure(fields, kind, keyword_only, plain=_is_plain(kind, entries))
-
-
-def _is_plain(kind: Any, entries: list[dataclasses.Field[Any]]) -> bool:
-    """Say whether the ``__init__`` that dataclass made is all that happens when a value is made."""
-    own = getattr(vars(kind).get("__init__"), "__code__", None)
-    return (
-        own is not None
-        and own.co_filename == "<string>"  # as dataclass compiles it
-        and kind.__dataclass_params__.init
-        and not kind.__dataclass_params__.frozen
-        and not hasattr(kind, "__post_init__")
-        and len(kind.__dataclass_fields__) == len(entries)  # no InitVar, no field that init leaves out
-        and type(kind) is type
-        and not any("__new__" in vars(base) or "__setattr__" in vars(base) for base in kind.__mro__[:-1])
-    )
+    return Structure(fields, kind, keyword_only)
 
 
 def _typed_dict(kind: Any, hints: Mapping[str, Any]) -> Structure:
