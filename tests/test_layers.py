@@ -18,7 +18,7 @@ PACKAGE = Path(fasttool.__file__).parent
 
 FACE = ""  # the package's own __init__
 LAYERS = (
-    ("errors", "json_text", "specification", "messages"),
+    ("errors", "json_text", "specification", "messages", "message_format"),
     ("_ext",),
     ("schema", "coercion"),
     ("tools", "memory", "models"),

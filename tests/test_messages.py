@@ -8,6 +8,12 @@ from typing import Any
 import pytest
 
 from fasttool.errors import ConfigurationError, MessageFormatError
+from fasttool.message_format import (
+    message_from_dict,
+    message_to_dict,
+    messages_from_json,
+    messages_to_json,
+)
 from fasttool.messages import (
     AiMessage,
     AudioContent,
@@ -25,10 +31,6 @@ from fasttool.messages import (
     UserMessage,
     as_contents,
     joined_text,
-    message_from_dict,
-    message_to_dict,
-    messages_from_json,
-    messages_to_json,
 )
 
 IMAGE = ImageContent(b"\x00\xff", mime_type="image/png", detail="low")

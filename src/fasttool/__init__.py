@@ -74,6 +74,7 @@ _SUBMODULES = (
     "errors",
     "evaluation",
     "loop",
+    "message_format",
     "messages",
     "models",
     "schema",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fasttool.errors import ConfigurationError, ModelResponseError
+from fasttool.message_format import messages_from_json, messages_to_json
 from fasttool.messages import (
     AiMessage,
     AudioContent,
@@ -24,8 +25,6 @@ from fasttool.messages import (
     ToolChoice,
     ToolResultMessage,
     UserMessage,
-    messages_from_json,
-    messages_to_json,
 )
 from fasttool.models import openai_request
 from fasttool.models.http.failures import error_text, excerpt
