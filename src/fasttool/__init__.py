@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from fasttool.service import ai_service
     from fasttool.specification import ReturnBehavior, SearchBehavior, ToolSpecification
     from fasttool.tools import (
+        InvocationContext,
+        InvocationParameters,
+        Managed,
         P,
         ToolExecutionResult,
+        ToolMemoryId,
         ToolPlan,
         ToolResult,
         ToolService,
@@ -25,6 +29,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ErrorPolicy",
+    "InvocationContext",
+    "InvocationParameters",
+    "Managed",
     "P",
     "Result",
     "ReturnBehavior",
@@ -33,6 +40,7 @@ __all__ = [
     "ToolChoice",
     "ToolExecution",
     "ToolExecutionResult",
+    "ToolMemoryId",
     "ToolPlan",
     "ToolResult",
     "ToolService",
@@ -49,6 +57,9 @@ __all__ = [
 
 _MODULES = {
     "ErrorPolicy": "loop",
+    "InvocationContext": "tools",
+    "InvocationParameters": "tools",
+    "Managed": "tools",
     "P": "tools",
     "Result": "loop",
     "ReturnBehavior": "specification",
@@ -57,6 +68,7 @@ _MODULES = {
     "ToolChoice": "messages",
     "ToolExecution": "loop",
     "ToolExecutionResult": "tools",
+    "ToolMemoryId": "tools",
     "ToolPlan": "tools",
     "ToolResult": "tools",
     "ToolService": "tools",

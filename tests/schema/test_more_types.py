@@ -501,3 +501,30 @@ def test_dataclasses_are_made_as_they_want_to_be():
     assert bound(Slotted, {"a": 1}) == Slotted(1)
     assert bound(Counting, {"a": 7}).a == 7
     assert Counting.made == [7]
+
+
+class Get(msgspec.Struct, tag=True):
+    key: str
+
+
+class Put(msgspec.Struct, tag=True):
+    key: str
+    value: str = ""
+
+
+class Delete(msgspec.Struct, tag="delete", tag_field="op"):
+    key: str
+
+
+def test_a_tagged_struct_shows_its_tag_and_is_chosen_by_it() -> None:
+    def store(what: Get | Put, last: Delete) -> str:
+        return f"{what} {last}"
+
+    plan = tool_plan(store)
+    first, second = (plan.specification.parameters or {})["properties"]["what"]["anyOf"]
+    assert first["properties"]["type"] == {"type": "string", "enum": ["Get"]}
+    assert second["required"] == ["type", "key"]
+    text = '{"what": {"type": "Put", "key": "a"}, "last": {"op": "delete", "key": "b"}}'
+    assert plan.call(text).text == "Put(key='a', value='') Delete(key='b')"
+    with pytest.raises(ToolArgumentsError, match="must be one of Get, Put"):
+        plan.call('{"what": {"type": "Pop", "key": "a"}, "last": {"op": "delete", "key": "b"}}')

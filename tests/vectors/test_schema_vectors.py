@@ -39,7 +39,7 @@ OUT_OF_SLICE = {
 }
 # id -> why there is nothing in Python to run it on
 NOT_IN_PYTHON = {
-    "S02": "no injected parameters yet",
+    "S02": "injected: see test_injection",
     "S13": "Python's int and float have no narrower widths: see S14",
     "S26": "about classes of Java",
     "S47": "no discriminators yet: see test_unions_of_dataclasses",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -36,6 +36,7 @@ from fasttool.schema.constraints import checks
 from fasttool.schema.enums import accepted_numbers, accepted_texts, shown_values
 from fasttool.schema.forms import (
     ABSENT,
+    AliasForm,
     AnyForm,
     BooleanForm,
     DecimalForm,
@@ -74,15 +75,32 @@ _BY_WIDTH = (
 _WIDTHS = {kind: width for width, kind in enumerate(_BY_WIDTH)}
 
 
-def argument_binder(owner: str, fields: Sequence[FieldForm], *, extra: Form | None = None) -> ArgumentBinder:
+def argument_binder(
+    owner: str,
+    fields: Sequence[FieldForm],
+    *,
+    extra: Form | None = None,
+    closed: bool = False,
+    repair_json: bool = False,
+) -> ArgumentBinder:
     """Return the binder of a tool's parameters.
 
     Args:
         owner: name of the tool, for messages.
         fields: its parameters.
-        extra: what further arguments are read as; None passes them over.
+        extra: what further arguments are read as; None leaves them to ``closed``.
+        closed: further arguments are refused; otherwise they are passed over.
+        repair_json: broken text is guessed at.
+
+    Raises:
+        ConfigurationError: a default does not fit, or ``json-repair`` is not installed.
     """
-    return _Compiler().binder(owner, fields, extra=extra, closed=False, read=read_arguments)
+    read: Callable[[str, Any], dict[str, Any]] = read_arguments
+    if repair_json:
+        from fasttool.coercion.guessing import guessing_reader
+
+        read = guessing_reader()
+    return _Compiler().binder(owner, fields, extra=extra, closed=closed, read=read)
 
 
 class _Compiler:
@@ -90,6 +108,7 @@ class _Compiler:
 
     def __init__(self) -> None:
         self._objects: dict[ObjectForm, dict[bool, Coercer]] = {}
+        self._aliases: dict[AliasForm, dict[bool, Coercer]] = {}
         self._opaque = False
 
     def binder(
@@ -149,6 +168,8 @@ class _Compiler:
             return _literal(form, optional)
         if isinstance(form, ObjectForm):
             return self._object(form, optional)
+        if isinstance(form, AliasForm):
+            return self._alias(form, optional or isinstance(form.inner, OptionalForm))
         if isinstance(form, TupleForm):
             places = [self.coercer(item) for item in form.items]
             accepts = ", ".join(place.accepts for place in places)
@@ -181,6 +202,14 @@ class _Compiler:
             coercer.set_items(item, None, form.construct)
             return coercer
         raise TypeError(f"{type(form).__name__} has no coercer")
+
+    def _alias(self, form: AliasForm, optional: bool) -> Coercer:
+        known = self._aliases.setdefault(form, {})
+        if optional not in known:
+            # A node that adds nothing to the one below it, which may contain it.
+            coercer = known[optional] = Coercer(CHECKED, f"a {form.name}", optional)
+            coercer.set_checks(self.coercer(form.inner), ())
+        return known[optional]
 
     def _object(self, form: ObjectForm, optional: bool) -> Coercer:
         known = self._objects.setdefault(form, {})

@@ -199,6 +199,19 @@ class UseForm(Form):
 
 
 @dataclass(slots=True, eq=False)
+class AliasForm(Form):
+    """What a named alias may be that contains itself (``type Json = str | list[Json]``).
+
+    Args:
+        name: name of the alias, for definitions and messages.
+        inner: what the alias stands for.
+    """
+
+    name: str = field(kw_only=True)
+    inner: Form = field(default_factory=AnyForm, kw_only=True)
+
+
+@dataclass(slots=True, eq=False)
 class UnionForm(Form):
     """What any of ``members`` may be; at least two of them."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from fasttool.schema.enums import shown_values
 from fasttool.schema.forms import (
     ABSENT,
+    AliasForm,
     AnyForm,
     BooleanForm,
     DecimalForm,
@@ -29,6 +30,7 @@ from fasttool.schema.forms import (
     UseForm,
 )
 
+_Named = ObjectForm | AliasForm
 _SIMPLE: dict[type[Form], str] = {
     StringForm: "string",
     IntegerForm: "integer",
@@ -40,12 +42,15 @@ _SIMPLE: dict[type[Form], str] = {
 _JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def parameters_schema(fields: Sequence[FieldForm], *, extra: Form | None = None) -> dict[str, Any] | None:
+def parameters_schema(
+    fields: Sequence[FieldForm], *, extra: Form | None = None, closed: bool = False
+) -> dict[str, Any] | None:
     """Return the schema of a tool's parameters, None for a tool without any.
 
     Args:
         fields: the parameters, in the order of the signature.
         extra: what further arguments may be; None does not mention them.
+        closed: further arguments are refused.
     """
     if not fields and extra is None:
         return None
@@ -53,6 +58,8 @@ def parameters_schema(fields: Sequence[FieldForm], *, extra: Form | None = None)
     schema = writer.object_schema(fields)
     if extra is not None:
         schema["additionalProperties"] = writer.schema(extra)
+    elif closed:
+        schema["additionalProperties"] = False
     definitions = writer.definitions()
     if definitions:
         schema["$defs"] = definitions
@@ -69,12 +76,12 @@ class _Writer:
     """One pass over the forms of one tool.
 
     An object is written where it is first met; inside itself, and from then on, it becomes a ``$ref``
-    to a definition, which is made only then.
+    to a definition, which is made only then.  An alias that contains itself is always a ``$ref``.
     """
 
     def __init__(self) -> None:
-        self._open: list[ObjectForm] = []
-        self._names: dict[ObjectForm, str] = {}
+        self._open: list[_Named] = []
+        self._names: dict[_Named, str] = {}
 
     def schema(self, form: Form) -> dict[str, Any]:
         schema = self._body(form)
@@ -118,24 +125,32 @@ class _Writer:
             return written
         if isinstance(form, UnionForm):
             return {"anyOf": [self.schema(member) for member in form.members]}
-        if isinstance(form, ObjectForm):
-            return self._object(form)
+        if isinstance(form, (ObjectForm, AliasForm)):
+            return self._named(form)
         return {}
 
     def _nested(self, form: Form) -> dict[str, Any]:
         """Inside a list or a map, where nothing else says that null is allowed, the schema does."""
-        if isinstance(form, OptionalForm):
-            return {"anyOf": [self.schema(form.inner), {"type": "null"}]}
-        return self.schema(form)
+        if not isinstance(form, OptionalForm):
+            return self.schema(form)
+        schema = self.schema(form.inner)
+        if isinstance(form.inner, AliasForm):  # its definition says it
+            return schema
+        members = schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
+        return {"anyOf": [*members, {"type": "null"}]}
 
-    def _object(self, form: ObjectForm) -> dict[str, Any]:
+    def _named(self, form: _Named) -> dict[str, Any]:
         # Types that contain each other would otherwise be written out along every way through them.
-        if form in self._open or form in self._names:
+        if isinstance(form, AliasForm) or form in self._open or form in self._names:
             return {"$ref": f"#/$defs/{self._name(form)}"}
         return self._written(form)
 
-    def _written(self, form: ObjectForm) -> dict[str, Any]:
+    def _written(self, form: _Named) -> dict[str, Any]:
         self._open.append(form)
+        if isinstance(form, AliasForm):
+            schema = self._nested(form.inner)
+            self._open.pop()
+            return schema
         schema = self.object_schema(form.fields)
         if form.extra is not None:
             schema["additionalProperties"] = self._nested(form.extra)
@@ -151,7 +166,7 @@ class _Writer:
         required = [entry.wire_name for entry in fields if entry.required]
         return {"type": "object", "properties": properties, "required": required}
 
-    def _name(self, form: ObjectForm) -> str:
+    def _name(self, form: _Named) -> str:
         name = self._names.get(form)
         if name is None:
             taken = set(self._names.values())

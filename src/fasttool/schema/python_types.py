@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import collections.abc
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ from fasttool.schema.constraints import checks, constraint_keywords
 from fasttool.schema.enums import member_text, shown_values
 from fasttool.schema.forms import (
     ABSENT,
+    AliasForm,
     AnyForm,
     BooleanForm,
     DecimalForm,
@@ -93,6 +95,7 @@ class TypeReader:
     def __init__(self, namespace: Mapping[str, Any] | None = None) -> None:
         self._namespace = dict(namespace or {})
         self._objects: dict[Any, ObjectForm] = {}
+        self._aliases: dict[Any, AliasForm | None] = {}
 
     def read(self, annotation: Any, variables: Mapping[Any, Any] | None = None) -> Form:
         """Return the form of a resolved annotation.
@@ -182,9 +185,29 @@ class TypeReader:
     def _alias(
         self, annotation: Any, origin: Any, arguments: tuple[Any, ...], variables: Mapping[Any, Any]
     ) -> Form:
-        alias = origin or annotation
-        bound = dict(zip(alias.__type_params__, arguments, strict=False))
-        return self.read(alias.__value__, {**variables, **bound})
+        alias = annotation if origin is None else origin
+        places = tuple(_substituted(argument, variables) for argument in arguments)
+        key = (alias, places) if all(map(_hashable, places)) else (alias, repr(places))
+        if key in self._aliases:  # it is being read, and contains itself here; or it was read before
+            form = self._aliases[key] or AliasForm(name=alias.__name__)
+            self._aliases[key] = form
+            return OptionalForm(inner=form) if isinstance(form.inner, OptionalForm) else form
+        self._aliases[key] = None
+        bound = dict(zip(alias.__type_params__, places, strict=False))
+        if len(self._aliases) > _MAX_VARIANTS:
+            raise UnsupportedTypeError(f"{alias.__name__}, an alias that has no end")
+        try:
+            inner = self.read(_value_of(alias, self._namespace), {**variables, **bound})
+        finally:
+            own = self._aliases[key]
+            if own is None:  # it does not contain itself
+                del self._aliases[key]
+        if own is None:
+            return inner
+        if _is_bare(inner, own):
+            raise UnsupportedTypeError(f"{alias.__name__}, an alias that stands for nothing but itself")
+        own.inner = inner
+        return OptionalForm(inner=own) if isinstance(inner, OptionalForm) else own
 
     def _list(
         self, kind: Any, annotation: Any, arguments: tuple[Any, ...], variables: Mapping[Any, Any]
@@ -409,18 +432,38 @@ def resolved_hints(owner: Any, namespace: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UnsupportedTypeError: a name in an annotation is unknown.
     """
+    # Not all versions of Python look for the type parameters of a class or function themselves.
+    own = {variable.__name__: variable for variable in getattr(owner, "__type_params__", ())}
     try:
-        return typing.get_type_hints(owner, localns=dict(namespace) or None, include_extras=True)
+        return typing.get_type_hints(owner, localns={**own, **namespace} or None, include_extras=True)
     except NameError as error:
         raise UnsupportedTypeError(f"{error.name!r}, a name that is not defined where it is used") from None
     except (SyntaxError, AttributeError, TypeError) as error:
         raise UnsupportedTypeError(f"an annotation that cannot be read ({error})") from None
 
 
+def _value_of(alias: Any, namespace: Mapping[str, Any]) -> Any:
+    """Return what a named alias stands for, names inside it resolved where it was written."""
+    module = sys.modules.get(getattr(alias, "__module__", None) or "")
+    holder = type(alias.__name__, (), {})
+    try:
+        holder.__annotations__ = {"value": alias.__value__}
+        hints = typing.get_type_hints(
+            holder, dict(getattr(module, "__dict__", {})), dict(namespace) or None, include_extras=True
+        )
+    except NameError as error:
+        raise UnsupportedTypeError(
+            f"{alias.__name__}, which uses {error.name!r}, a name that is not defined where it is used"
+        ) from None
+    return hints["value"]
+
+
 def type_name(annotation: Any) -> str:
     """Return a type as its author would write it."""
     if isinstance(annotation, type) and not get_args(annotation):
         return annotation.__name__
+    if type(annotation).__name__ == "PydanticRecursiveRef":
+        return "a generic pydantic model that contains itself: write the class without type parameters"
     return str(annotation).replace("typing.", "")
 
 
@@ -437,7 +480,7 @@ def _described(form: Form, description: str | None) -> Form:
     """Return ``form`` with a description of its own; a shared object form is not changed for it."""
     if not description or not description.strip():
         return form
-    if isinstance(form, ObjectForm):
+    if isinstance(form, (ObjectForm, AliasForm)):
         return UseForm(description, inner=form)
     form.description = description
     return form
@@ -470,6 +513,14 @@ def _show_values(form: Form) -> None:
         _show_values(form.inner)
     elif isinstance(form, ListForm):
         _show_values(form.item)
+
+
+def _is_bare(form: Form, alias: AliasForm) -> bool:
+    """Say whether an alias is met again without a list, a map or an object in between."""
+    form = _inner(form)
+    if isinstance(form, UnionForm):
+        return any(_is_bare(member, alias) for member in form.members)
+    return form is alias
 
 
 def _inner(form: Form) -> Form:

@@ -189,4 +189,14 @@ def _struct(kind: Any, hints: Mapping[str, Any]) -> Structure:
     for index, (name, wire_name) in enumerate(zip(names, encoded, strict=True)):
         has_default = index >= first and repr(defaults[index - first]) != "NODEFAULT"
         fields.append(Field(name, hints.get(name, Any), wire_name, LEFT_TO_TYPE if has_default else ABSENT))
-    return Structure(fields, kind, True)
+    tag, tag_field = kind.__struct_config__.tag, kind.__struct_config__.tag_field
+    if tag is None:
+        return Structure(fields, kind, True)
+    # The tag tells the members of a union apart; the class takes no value for it.
+    fields.insert(0, Field(tag_field, typing.Literal[tag]))
+
+    def construct(**values: Any) -> Any:
+        del values[tag_field]
+        return kind(**values)
+
+    return Structure(fields, construct, True)

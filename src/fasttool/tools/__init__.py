@@ -4,14 +4,19 @@ from fasttool.schema.parameter import P
 from fasttool.tools.declaration import tool
 from fasttool.tools.executor import ToolExecutionResult, ToolExecutor, ToolResult
 from fasttool.tools.foreign import bind_schema
+from fasttool.tools.invocation import InvocationContext, InvocationParameters, Managed, ToolMemoryId
 from fasttool.tools.plan import ToolPlan, tool_plan
 from fasttool.tools.scanning import find_tools
 from fasttool.tools.service import ToolService, ToolServiceContext
 
 __all__ = [
+    "InvocationContext",
+    "InvocationParameters",
+    "Managed",
     "P",
     "ToolExecutionResult",
     "ToolExecutor",
+    "ToolMemoryId",
     "ToolPlan",
     "ToolResult",
     "ToolService",

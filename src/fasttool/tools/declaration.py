@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, get_args, overload
 
 from fasttool.errors import ConfigurationError
 from fasttool.specification import ReturnBehavior, SearchBehavior
 
 DECLARATION = "__fasttool_declaration__"
+Extra = Literal["ignore", "forbid"]
 
 Callable_ = TypeVar("Callable_", bound=Callable[..., Any])
 
@@ -25,6 +26,8 @@ class ToolDeclaration:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     strict: bool | None = None
     inline: bool = False
+    extra: Extra = "ignore"
+    repair_json: bool = False
 
 
 @overload
@@ -38,6 +41,8 @@ def tool(
     metadata: Mapping[str, Any] | None = None,
     strict: bool | None = None,
     inline: bool = False,
+    extra: Extra = "ignore",
+    repair_json: bool = False,
 ) -> Callable[[Callable_], Callable_]: ...
 def tool(
     *description: Any,
@@ -47,6 +52,8 @@ def tool(
     metadata: Mapping[str, Any] | None = None,
     strict: bool | None = None,
     inline: bool = False,
+    extra: Extra = "ignore",
+    repair_json: bool = False,
 ) -> Any:
     """Declare a function, method or callable object as a tool; bare or with arguments.
 
@@ -59,6 +66,9 @@ def tool(
         metadata: JSON values for the application; never sent.
         strict: ask the provider to hold the model to the schema; None leaves it to the provider.
         inline: a sync function that never blocks, so that an event loop may call it directly.
+        extra: what happens with arguments that are no parameters: they are passed over, or an error.
+        repair_json: argument text that stays broken after the exact repairs is guessed at by the
+            ``json-repair`` library (extra ``repair``); a text that was cut off is completed so.
 
     Raises:
         ConfigurationError: an option has the wrong type.
@@ -77,6 +87,8 @@ def tool(
         raise ConfigurationError(
             f"search_behavior in @tool must be a SearchBehavior, got {search_behavior!r}."
         )
+    if extra not in get_args(Extra):
+        raise ConfigurationError(f'extra in @tool must be "ignore" or "forbid", got {extra!r}.')
     declaration = ToolDeclaration(
         name,
         "\n".join(description) or None,
@@ -85,6 +97,8 @@ def tool(
         dict(metadata or {}),
         strict,
         inline,
+        extra,
+        repair_json,
     )
     return lambda function: _declare(function, declaration)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from fasttool._ext.coerce import ArgumentBinder
 from fasttool.coercion.binder import argument_binder
-from fasttool.errors import ConfigurationError
+from fasttool.errors import ConfigurationError, MissingExtraError
 from fasttool.messages import ToolCall
 from fasttool.schema.json_schema import parameters_schema
 from fasttool.specification import ReturnBehavior, SearchBehavior, ToolSpecification
@@ -23,6 +23,7 @@ from fasttool.tools.executor import (
     in_thread,
     run_to_end,
 )
+from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.signature import read_signature, says_nothing
 
 _PLANS = "__fasttool_plans__"
@@ -50,6 +51,7 @@ class ToolPlan:
         "_binder",
         "_by_keyword",
         "_extra",
+        "_injected",
         "_nothing",
         "_plain",
         "_positional",
@@ -70,11 +72,16 @@ class ToolPlan:
         self.name = name = declaration.name or _name_of(function)
         docstring = read_docstring(_docstring_of(function))
         signature = read_signature(function, name, docstring, bound=bound)
+        closed = declaration.extra == "forbid"
+        if closed and signature.extra is not None:
+            raise ConfigurationError(
+                f'Tool {name} takes further arguments with ** and has extra="forbid": remove one of them.'
+            )
         try:
             self.specification = ToolSpecification(
                 name,
                 declaration.description if declaration.description is not None else docstring.description,
-                parameters_schema(signature.fields, extra=signature.extra),
+                parameters_schema(signature.fields, extra=signature.extra, closed=closed),
                 metadata=_metadata(declaration),
                 strict=declaration.strict,
             )
@@ -86,15 +93,26 @@ class ToolPlan:
         self.return_behavior: ReturnBehavior = declaration.return_behavior
         self.search_behavior: SearchBehavior = declaration.search_behavior
         try:
-            self._binder: ArgumentBinder = argument_binder(name, signature.fields, extra=signature.extra)
+            self._binder: ArgumentBinder = argument_binder(
+                name,
+                signature.fields,
+                extra=signature.extra,
+                closed=closed,
+                repair_json=declaration.repair_json,
+            )
+        except MissingExtraError:
+            raise
         except ConfigurationError as error:
             raise ConfigurationError(f"Tool {name} cannot be made: {error}") from None
         self._positional = signature.positional
         self._by_keyword = tuple(entry.name for entry in signature.fields[signature.positional :])
         self._extra = signature.extra is not None
-        self._plain = not self._by_keyword and not self._extra
+        self._injected = signature.injected
+        self._plain = not self._by_keyword and not self._extra and not self._injected
         # Names that a further argument must not take: of parameters, and what a partial has bound.
-        self._reserved = _bound_by_partial(function) | {entry.name for entry in signature.fields}
+        self._reserved = _bound_by_partial(function).union(
+            (entry.name for entry in signature.fields), (entry.name for entry in signature.injected)
+        )
         self._quoted = signature.returns is object
         self._nothing = "Success" if says_nothing(signature.returns) else "null"
 
@@ -117,15 +135,17 @@ class ToolPlan:
 
         Args:
             arguments: JSON text, UTF-8 bytes, a mapping, or None for nothing.
-            context: the invocation that the call belongs to.
+            context: the invocation that the call belongs to; None stands for one without values.
 
         Raises:
             ToolArgumentsError: the arguments do not fit; the function was not called.
+            ConfigurationError: the invocation lacks a value that the function asks for.
             ToolExecutionError: the function failed, or its result cannot be written; ``__cause__`` says why.
         """
         values = self._binder.values(arguments)
+        injected = self._injected and self._fill(context)
         try:
-            value = self.function(*values) if self._plain else self._invoke(values)
+            value = self.function(*values) if self._plain else self._invoke(values, injected)
         except Exception as error:
             raise execution_error(self.name, error) from error
         if type(value) is str:
@@ -138,11 +158,12 @@ class ToolPlan:
     async def acall(self, arguments: Any, context: Any = None) -> ToolExecutionResult:
         """Do what ``call`` does; what is neither async nor inline runs in a worker thread."""
         values = self._binder.values(arguments)
+        injected = self._injected and self._fill(context)
         try:
             if self.is_async or self.inline:
-                value = self.function(*values) if self._plain else self._invoke(values)
+                value = self.function(*values) if self._plain else self._invoke(values, injected)
             else:
-                value = await in_thread(self._invoke, values)
+                value = await in_thread(self._invoke, values, injected)
             if type(value) is not str and hasattr(value, "__await__"):
                 value = await value
         except Exception as error:
@@ -171,14 +192,26 @@ class ToolPlan:
         )
         return plan
 
-    def _invoke(self, values: list[Any]) -> Any:
+    def _fill(self, context: InvocationContext | None) -> list[Any]:
+        """Return what the framework fills, in the order of ``_injected``."""
+        if context is None:
+            context = InvocationContext()
+        return [parameter.value(context) for parameter in self._injected]
+
+    def _invoke(self, values: list[Any], injected: Sequence[Any]) -> Any:
         if self._plain:
             return self.function(*values)
         further = values.pop() if self._extra else {}
         if further and not self._reserved.isdisjoint(further):
             further = {name: value for name, value in further.items() if name not in self._reserved}
         keywords = dict(zip(self._by_keyword, values[self._positional :], strict=True))
-        return self.function(*values[: self._positional], **keywords, **further)
+        positional = values[: self._positional]
+        for parameter, value in zip(self._injected, injected, strict=True):
+            if parameter.position is None:
+                keywords[parameter.name] = value
+            else:
+                positional.insert(parameter.position, value)
+        return self.function(*positional, **keywords, **further)
 
     def __repr__(self) -> str:
         return f"ToolPlan({self.name!r})"

@@ -15,10 +15,12 @@ from fasttool.schema.python_types import (
     ACCEPTED_TYPES,
     TypeReader,
     check_wire_names,
+    parameter_marker,
     read_field,
     resolved_hints,
 )
 from fasttool.tools.docstrings import Docstring
+from fasttool.tools.injection import InjectedParameter, injection
 
 _Kind = inspect.Parameter
 
@@ -30,6 +32,7 @@ class Signature:
     Args:
         fields: the parameters that a model fills, in order.
         extra: what further arguments may be; None where there is no ``**`` parameter.
+        injected: the parameters that the framework fills, in order.
         positional: how many of the fields are passed by position; the others by keyword.
         returns: the declared result type; ``inspect.Parameter.empty`` where there is none.
         is_async: calling it gives an awaitable.
@@ -37,6 +40,7 @@ class Signature:
 
     fields: tuple[FieldForm, ...]
     extra: Form | None
+    injected: tuple[InjectedParameter, ...]
     positional: int
     returns: Any
     is_async: bool
@@ -67,15 +71,25 @@ def read_signature(
             raise ConfigurationError(f"Tool {tool} is a method without a first parameter for its object.")
         del parameters[0]
     target = annotated_target(function)
-    reader = TypeReader(_local_names(target))
+    names = _local_names(target)
+    reader = TypeReader(names)
     try:
-        hints = resolved_hints(target, _local_names(target))
+        hints = resolved_hints(target, names)
     except UnsupportedTypeError as error:
         raise ConfigurationError(f"Tool {tool} uses {error} in an annotation.") from None
     hidden = function.keywords if isinstance(function, functools.partial) else {}
     positional: list[FieldForm] = []
     by_keyword: list[FieldForm] = []
+    injected: list[InjectedParameter] = []
     extra: Form | None = None
+    fillers = {
+        parameter.name: injection(hints[parameter.name], parameter.name, tool)
+        for parameter in parameters
+        if parameter.name in hints and parameter.name not in hidden
+    }
+    # Beside injected parameters, what can be passed by keyword is: no place has to be counted.
+    keywords_only = any(fillers.values())
+    place = 0
     for parameter in parameters:
         if parameter.name in hidden:
             continue
@@ -83,20 +97,43 @@ def read_signature(
             raise ConfigurationError(
                 f"Tool {tool} takes *{parameter.name}, which has no name for a model: use a list parameter."
             )
+        by_position = parameter.kind is _Kind.POSITIONAL_ONLY or (
+            parameter.kind is _Kind.POSITIONAL_OR_KEYWORD and not keywords_only
+        )
+        filler = fillers.get(parameter.name)
+        if filler is not None and parameter.kind is not _Kind.VAR_KEYWORD:
+            _refuse_default(parameter, hints[parameter.name], tool)
+            injected.append(InjectedParameter(parameter.name, place if by_position else None, filler))
+            place += by_position
+            continue
         form = _field(reader, parameter, hints.get(parameter.name, Any), tool, docstring)
         if parameter.kind is _Kind.VAR_KEYWORD:
             extra = form.form
-        elif parameter.kind is _Kind.KEYWORD_ONLY:
-            by_keyword.append(form)
-        else:
+        elif by_position:
             positional.append(form)
+            place += 1
+        else:
+            by_keyword.append(form)
     fields = (*positional, *by_keyword)
     try:
         check_wire_names(fields, f"Tool {tool}")
     except ValueError as error:
         raise ConfigurationError(f"{error}: give one of them another name in P.") from None
     returns = hints.get("return", _Kind.empty)
-    return Signature(fields, extra, len(positional), returns, is_async_callable(function))
+    return Signature(fields, extra, tuple(injected), len(positional), returns, is_async_callable(function))
+
+
+def _refuse_default(parameter: inspect.Parameter, annotation: Any, tool: str) -> None:
+    """Raise where a parameter that the framework fills has a default: nothing would ever use it.
+
+    None stays possible where the type says so: the function is then easy to call in a test.
+    """
+    marker = parameter_marker(annotation)
+    in_p = marker is not None and marker.has_default
+    if in_p or not (parameter.default is _Kind.empty or parameter.default is None):
+        raise ConfigurationError(
+            f"Parameter {parameter.name} of tool {tool} is filled by the framework: it cannot have a default."
+        )
 
 
 def _field(
@@ -158,9 +195,19 @@ def is_async_callable(function: Any) -> bool:
 
 
 def _local_names(function: Any) -> dict[str, Any]:
-    """Return the names of enclosing scopes that the function itself uses, for postponed annotations."""
+    """Return the names of enclosing scopes, for postponed annotations.
+
+    They are those that the function itself uses, and all of the enclosing function as long as that runs.
+    """
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
     found: dict[str, Any] = {}
+    scope = getattr(function, "__qualname__", "").rpartition(".<locals>.")[0]
+    frame = inspect.currentframe() if scope else None
+    while frame is not None and code is not None:
+        if frame.f_code.co_qualname == scope and frame.f_code.co_filename == code.co_filename:
+            found |= frame.f_locals
+            break
+        frame = frame.f_back
     for name, cell in zip(getattr(code, "co_freevars", ()), cells or (), strict=False):
         try:
             found[name] = cell.cell_contents
