@@ -172,12 +172,15 @@ class ToolArray(tuple[ToolSpecification, ...]):
 
     Attributes:
         wire: bytes of the whole array, by profile; a codec's own cache.
+        names: what the names become on the wire, by profile; a codec's own cache.
     """
 
     wire: dict[str, bytes]
+    names: dict[str, Any]
 
     def __init__(self, specifications: Iterable[ToolSpecification] = ()) -> None:
         self.wire = {}
+        self.names = {}
 
 
 def _json_object(value: Mapping[str, Any] | None, what: str) -> bytes | None:

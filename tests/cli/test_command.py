@@ -100,6 +100,57 @@ class TestSchema:
         assert main(["schema", "my_tools:weather.rain", "--json"]) == 0
         assert [entry["function"]["name"] for entry in json.loads(capsys.readouterr().out)] == ["rain"]
 
+    @pytest.mark.parametrize(
+        ("profile", "key", "properties"),
+        [
+            (
+                "openai",
+                "parameters",
+                {"first": {"type": "integer"}, "second": {"type": "integer", "default": 0}},
+            ),
+            (
+                "openai-strict",
+                "parameters",
+                {
+                    "first": {"type": "integer"},
+                    "second": {"type": ["integer", "null"], "description": "Default: 0."},
+                },
+            ),
+            (
+                "anthropic",
+                "input_schema",
+                {"first": {"type": "integer"}, "second": {"type": "integer", "default": 0}},
+            ),
+            (
+                "anthropic-strict",
+                "input_schema",
+                {"first": {"type": "integer"}, "second": {"type": "integer", "description": "Default: 0."}},
+            ),
+            (
+                "gemini",
+                "parameters",
+                {"first": {"type": "integer"}, "second": {"type": "integer", "description": "Default: 0."}},
+            ),
+            (
+                "json_schema",
+                "parameters",
+                {"first": {"type": "integer"}, "second": {"type": "integer", "default": 0}},
+            ),
+        ],
+    )
+    def test_in_a_dialect(
+        self, profile: str, key: str, properties: dict[str, object], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["schema", "my_tools:add", "--profile", profile]) == 0
+        captured = capsys.readouterr()
+        (entry,) = json.loads(captured.out)
+        form = entry.get("function", entry)
+        assert form["name"] == "add"
+        assert form[key]["properties"] == properties
+        assert form.get("strict") is (True if profile.endswith("strict") else None)
+        moved = "fasttool schema: add: second: default is moved to the description.\n" in captured.err
+        assert moved == ("description" in form[key]["properties"]["second"])
+
     def test_of_a_tool_that_says_nothing_of_itself(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["schema", "my_tools:silent"]) == 0
         captured = capsys.readouterr()

@@ -13,7 +13,6 @@ import pytest
 
 from fasttool.errors import ConfigurationError, ToolArgumentsError
 from fasttool.evaluation import CATEGORIES, Question, read_questions
-from fasttool.evaluation.bfcl import safe_names
 from fasttool.messages import AiMessage, SystemMessage, UserMessage
 from fasttool.models.openai_codec import tool_bytes
 from fasttool.tools import bind_schema
@@ -176,21 +175,3 @@ def test_a_package_with_other_contents(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     with pytest.raises(ConfigurationError, match=r"BFCL_v4_multiple\.json of bfcl-eval cannot be read"):
         next(read_questions("multiple"))
-
-
-@pytest.mark.parametrize(
-    ("names", "safe"),
-    [
-        (["add", "sub-1", "_x"], ["add", "sub-1", "_x"]),
-        (["math.add"], ["math_add"]),
-        (["math.add", "math_add"], ["math_add_2", "math_add"]),
-        (["math_add", "math.add", "math/add"], ["math_add", "math_add_2", "math_add_3"]),
-        (["a.b", "a_b_2", "a_b"], ["a_b_3", "a_b_2", "a_b"]),
-        (["x" * 80], ["x" * 64]),
-        (["x" * 80, "x" * 64, "x" * 65], ["x" * 62 + "_2", "x" * 64, "x" * 62 + "_3"]),
-        (["año"], ["a_o"]),
-        ([""], ["tool"]),
-    ],
-)
-def test_safe_names_do_not_collide(names: list[str], safe: list[str]) -> None:
-    assert list(safe_names(names).items()) == list(zip(names, safe, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -28,8 +29,8 @@ from fasttool.messages import (
 )
 from fasttool.models import openai_request
 from fasttool.models.http.failures import error_text, excerpt
-from fasttool.models.openai_codec import decode_response, encode_request, tool_bytes
-from fasttool.specification import ToolSpecification
+from fasttool.models.openai_codec import decode_response, encode_request, tool_bytes, tool_names
+from fasttool.specification import ToolArray, ToolSpecification
 from fasttool.tools import ToolService
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -83,7 +84,7 @@ def test_golden_request_of_a_round_with_tools() -> None:
         b'"tools":[{"type":"function","function":{"name":"get_weather","description":"Returns the weather.",'
         b'"parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}},'
         b'{"type":"function","function":{"name":"ping","strict":true,'
-        b'"parameters":{"type":"object","properties":{}}}}]}'
+        b'"parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}]}'
     )
 
 
@@ -139,6 +140,134 @@ def test_a_completed_schema_keeps_the_rest() -> None:
         "additionalProperties": {"type": "integer"},
         "properties": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("strict", "schema", "sent_as", "parameters"),
+    [
+        (None, SCHEMA, None, SCHEMA),
+        (False, SCHEMA, False, SCHEMA),
+        (True, SCHEMA, True, {**SCHEMA, "additionalProperties": False}),
+        (
+            True,
+            {"type": "object", "properties": {"n": {"type": "integer", "default": 3}}},
+            True,
+            {
+                "type": "object",
+                "properties": {"n": {"type": ["integer", "null"], "description": "Default: 3."}},
+                "required": ["n"],
+                "additionalProperties": False,
+            },
+        ),
+        (
+            None,
+            {"oneOf": [SCHEMA, {"type": "object", "properties": {"id": {"type": "integer"}}}]},
+            None,
+            {
+                "type": "object",
+                "properties": {"city": {"type": "string"}, "id": {"type": "integer"}},
+                "description": "Exactly one of these: city; nothing more.",
+            },
+        ),
+    ],
+)
+def test_the_schema_is_in_the_dialect(
+    strict: bool | None, schema: dict[str, Any], sent_as: bool | None, parameters: dict[str, Any]
+) -> None:
+    [tool] = sent(UserMessage("hi"), tools=[ToolSpecification("t", None, schema, strict=strict)])["tools"]
+    assert tool["function"].get("strict") is sent_as
+    assert tool["function"]["parameters"] == parameters
+
+
+def test_a_tool_that_cannot_be_strict_is_sent_without(caplog: pytest.LogCaptureFixture) -> None:
+    schema = {"type": "object", "properties": {"labels": {"type": "object"}}}
+    tool = ToolSpecification("t", None, schema, strict=True)
+    for _ in range(2):
+        [form] = sent(UserMessage("hi"), tools=[tool])["tools"]
+    assert form["function"] == {"name": "t", "strict": False, "parameters": schema}
+    assert [record.getMessage() for record in caplog.records] == [
+        "Tool t is sent without strict. labels: strict is not possible: it takes any names."
+    ]
+
+
+# --------------------------------------------------------------------------------------- names
+def test_names_that_fit_are_left_alone() -> None:
+    request = ChatRequest([AiMessage(None, (ToolCall("1", "get_weather"),))], ToolArray([WEATHER]))
+    names = tool_names(request)
+    assert names is tool_names(ChatRequest([], [WEATHER]))
+    assert names.wire("get_weather") == names.original("get_weather") == "get_weather"
+
+
+@pytest.mark.parametrize("kind", [list, ToolArray])
+def test_names_that_do_not_fit_are_sent_as_others_and_come_back(kind: Any) -> None:
+    tools = kind(
+        [ToolSpecification(name) for name in ("calendar.list", "calendar/list", "calendar_list", "天气")]
+    )
+    request = ChatRequest(
+        [
+            UserMessage("hi"),
+            AiMessage(None, (ToolCall("1", "calendar/list"), ToolCall("2", "no longer.here"))),
+            ToolResultMessage("1", "calendar/list", "", contents=(ImageContent(url="https://x/y"),)),
+            ToolResultMessage("2", "no longer.here", "ok"),
+        ],
+        tools,
+        tool_choice="天气",
+    )
+    bodies = [json.loads(encode_request(request, model="m")) for _ in range(2)]
+    assert bodies[0] == bodies[1]
+    body = bodies[0]
+    wire = [tool["function"]["name"] for tool in body["tools"]]
+    assert wire[2] == "calendar_list"
+    assert len(set(wire)) == 4
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in wire)
+    called = [call["function"]["name"] for call in body["messages"][1]["tool_calls"]]
+    assert called == [wire[1], "no_longer_here"]
+    assert body["tool_choice"] == {"type": "function", "function": {"name": wire[3]}}
+    assert body["messages"][-1]["content"][0]["text"] == f"From the result of {wire[1]} (1):"
+
+    names = tool_names(request)
+    answer = reply(
+        {
+            "tool_calls": [
+                {"id": str(i), "function": {"name": n}} for i, n in enumerate([*wire, *called, "made_up"])
+            ]
+        }
+    )
+    assert [call.name for call in decode_response(answer, names).message.tool_calls] == [
+        *("calendar.list", "calendar/list", "calendar_list", "天气"),
+        *("calendar/list", "no longer.here", "made_up"),
+    ]
+    assert decode_response(answer).message.tool_calls[0].name == wire[0]
+
+
+def test_a_name_of_the_history_takes_none_of_a_tool() -> None:
+    request = ChatRequest([AiMessage(None, (ToolCall("1", "a.b"),))], [ToolSpecification("a_b")])
+    names = tool_names(request)
+    assert names.wire("a_b") == names.original("a_b") == "a_b"
+    assert names.original(names.wire("a.b")) == "a.b"
+
+
+def test_a_name_that_was_taken_does_not_stay_with_the_specification() -> None:
+    dotted = ToolSpecification("a.b")
+    both = sent(UserMessage("hi"), tools=ToolArray([dotted, ToolSpecification("a_b")]))["tools"]
+    alone = sent(UserMessage("hi"), tools=ToolArray([dotted]))["tools"]
+    assert both[0]["function"]["name"].startswith("a_b_")
+    assert [tool["function"]["name"] for tool in (both[1], alone[0])] == ["a_b", "a_b"]
+
+
+def test_the_array_and_its_names_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = ToolArray([WEATHER, ToolSpecification("a.b")])
+    request = ChatRequest([UserMessage("hi")], tools)
+    first = encode_request(request, model="m")
+    names = tool_names(request)
+
+    def refuse(*given: Any) -> None:
+        raise AssertionError("it was made again")
+
+    monkeypatch.setattr(openai_request, "tool_bytes", refuse)
+    monkeypatch.setattr(openai_request, "_encode_tool", refuse)
+    assert encode_request(request, model="m") == first
+    assert tool_names(request) is names
 
 
 def test_long_integers_and_surrogates_in_tools_and_text_do_not_raise() -> None:

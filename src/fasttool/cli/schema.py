@@ -13,6 +13,9 @@ from typing import Any
 from fasttool import json_text
 from fasttool.errors import ConfigurationError
 from fasttool.models.openai_codec import tool_bytes
+from fasttool.schema.profiles import Profile, lower
+from fasttool.schema.tool_names import NAME_RULES, NameRules, ToolNames
+from fasttool.specification import ToolSpecification
 from fasttool.tools import find_tools
 from fasttool.tools.service import missing_description
 
@@ -27,14 +30,20 @@ def add_to(commands: Any) -> None:
         metavar="MODULE:NAME",
         help="a function, or an object with @tool methods, for example weather:get_temperature",
     )
+    parser.add_argument(
+        "--profile",
+        choices=[profile.value for profile in Profile],
+        default=Profile.OPENAI.value,
+        help="whose dialect of JSON Schema; what it changes is told on standard error",
+    )
     parser.add_argument("--json", action="store_true", help="print it compact, as it is sent")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tools array in OpenAI's form."""
+    """Print the tools array in a provider's form."""
     try:
-        array = tools_array(options.target)
+        array = tools_array(options.target, options.profile)
     except ConfigurationError as error:
         print(f"fasttool schema: {error}", file=sys.stderr)
         return WRONG_USE
@@ -45,14 +54,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def tools_array(target: str) -> bytes:
-    """Return the tools array of what ``target`` names, as JSON.
+def tools_array(target: str, profile: str = Profile.OPENAI) -> bytes:
+    """Return the tools array of what ``target`` names, as JSON; notes go to standard error.
 
     Args:
         target: MODULE:NAME; the name may have dots.
+        profile: a Profile.
 
     Raises:
-        ConfigurationError: there is no such module or name, or it is not a tool.
+        ConfigurationError: there is no such module, name or profile, or it is not a tool.
     """
     module_name, separator, name = target.partition(":")
     if not module_name or not separator or not name:
@@ -69,7 +79,33 @@ def tools_array(target: str) -> bytes:
     for specification in specifications:
         if (problem := missing_description(specification)) is not None:
             print(f"fasttool schema: {problem}", file=sys.stderr)
-    return b"[%b]" % b",".join(map(tool_bytes, specifications))
+    names = ToolNames([specification.name for specification in specifications], _names_of(profile))
+    return b"[%b]" % b",".join(_entry(specification, profile, names) for specification in specifications)
+
+
+def _names_of(profile: str) -> NameRules:
+    family = profile.partition("-")[0]
+    return NAME_RULES[family if family in NAME_RULES else Profile.OPENAI]
+
+
+def _entry(specification: ToolSpecification, profile: str, names: ToolNames) -> bytes:
+    """One tool in the provider's form."""
+    if profile == Profile.OPENAI_STRICT:
+        specification = specification.replace(strict=True)
+    strict = specification.strict if profile.startswith(Profile.OPENAI) else None
+    lowered = lower(specification.parameters, profile, strict=strict)
+    for note in lowered.notes:
+        print(f"fasttool schema: {specification.name}: {note}", file=sys.stderr)
+    if profile.startswith(Profile.OPENAI):
+        return tool_bytes(specification)
+    plain = profile == Profile.JSON_SCHEMA  # no provider's: the name stays
+    form: dict[str, Any] = {"name": specification.name if plain else names.wire(specification.name)}
+    if specification.description is not None:
+        form["description"] = specification.description
+    if lowered.strict:
+        form["strict"] = True
+    form["input_schema" if profile.startswith(Profile.ANTHROPIC) else "parameters"] = lowered.schema
+    return json_text.encode(form)
 
 
 def _module(name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from fasttool.errors import ConfigurationError
 from fasttool.evaluation.matching import BoundCall, ExpectedCall, Verdict, match_calls
 from fasttool.messages import AiMessage, Message, SystemMessage, UserMessage
 from fasttool.schema import normalise
+from fasttool.schema.tool_names import ToolNames
 from fasttool.specification import ToolSpecification
 
 CATEGORIES = (
@@ -34,8 +34,7 @@ CATEGORIES = (
 INSTALL = "pip install --no-deps bfcl-eval"
 
 _NOTHING_EXPECTED = ("irrelevance", "live_irrelevance")
-_REFUSED_BY_PROVIDERS = re.compile(r"[^A-Za-z0-9_-]")
-_MAX_NAME = 64  # characters, OpenAI's limit
+_RULES = "openai"  # no provider takes fewer characters
 
 
 @dataclass(slots=True, frozen=True)
@@ -118,7 +117,8 @@ def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def _question(category: str, line: dict[str, Any], answers: list[dict[str, Any]]) -> Question:
     functions: list[dict[str, Any]] = line["function"]
-    names = safe_names([function["name"] for function in functions])
+    names = ToolNames([function["name"] for function in functions], _RULES)
+    originals = {}
     tools = []
     warnings: list[str] = []
     required = {}
@@ -126,7 +126,8 @@ def _question(category: str, line: dict[str, Any], answers: list[dict[str, Any]]
         schema, repaired = normalise(function["parameters"])
         warnings += repaired
         name = function["name"]
-        tools.append(ToolSpecification(names[name], function.get("description"), schema))
+        originals[names.wire(name)] = name
+        tools.append(ToolSpecification(names.wire(name), function.get("description"), schema))
         # Some functions require a parameter that they do not have.
         required[name] = frozenset(schema.get("required", ())) & schema.get("properties", {}).keys()
     return Question(
@@ -139,7 +140,7 @@ def _question(category: str, line: dict[str, Any], answers: list[dict[str, Any]]
             for answer in answers
             for name, accepted in answer.items()
         ),
-        names=MappingProxyType({safe: name for name, safe in names.items()}),
+        names=MappingProxyType(originals),
         warnings=tuple(warnings),
     )
 
@@ -153,23 +154,3 @@ def _message(message: dict[str, Any]) -> Message:
             return AiMessage(text)
         case _:
             return UserMessage(text)
-
-
-def safe_names(names: Sequence[str]) -> dict[str, str]:
-    """Return for each name one that providers accept; no two are alike.
-
-    A name that is accepted as it is stays; others lose the characters that are refused.
-    """
-    cleaned = {name: _REFUSED_BY_PROVIDERS.sub("_", name)[:_MAX_NAME] or "tool" for name in names}
-    taken = {name for name, clean in cleaned.items() if name == clean}
-    safe = {}
-    for name, clean in cleaned.items():
-        candidate = clean
-        number = 1
-        while candidate in taken and candidate != name:
-            number += 1
-            suffix = f"_{number}"
-            candidate = clean[: _MAX_NAME - len(suffix)] + suffix
-        taken.add(candidate)
-        safe[name] = candidate
-    return safe

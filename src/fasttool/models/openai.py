@@ -12,7 +12,8 @@ from fasttool.models.closing import Closing
 from fasttool.models.http.blocking import SyncTransport
 from fasttool.models.http.endpoint import Endpoint, Reply
 from fasttool.models.http.nonblocking import AsyncTransport
-from fasttool.models.openai_codec import check_parameters, decode_response, encode_request
+from fasttool.models.openai_codec import check_parameters, decode_response, encode_request, tool_names
+from fasttool.schema.tool_names import ToolNames
 
 _SECRET_WORDS = ("auth", "key", "token", "secret", "cookie")
 
@@ -99,7 +100,8 @@ class OpenAIChatModel(Closing):
             MissingExtraError: httpcore is not installed.
             ModelError: there is no usable answer.
         """
-        return self._decode(self._sync.post(self._encode(request)))
+        names = tool_names(request)
+        return self._decode(self._sync.post(self._encode(request, names)), names)
 
     async def achat(self, request: ChatRequest) -> ChatResponse:
         """Answer, without blocking the event loop.
@@ -108,7 +110,8 @@ class OpenAIChatModel(Closing):
             MissingExtraError: aiohttp is not installed.
             ModelError: there is no usable answer.
         """
-        return self._decode(await self._async.post(self._encode(request)))
+        names = tool_names(request)
+        return self._decode(await self._async.post(self._encode(request, names)), names)
 
     def close(self) -> None:
         """Close all connections; those of an event loop close when it next runs."""
@@ -120,16 +123,16 @@ class OpenAIChatModel(Closing):
         self._sync.close()
         await self._async.aclose()
 
-    def _encode(self, request: ChatRequest) -> bytes:
-        return encode_request(request, model=self.model, defaults=self._parameters)
+    def _encode(self, request: ChatRequest, names: ToolNames) -> bytes:
+        return encode_request(request, model=self.model, defaults=self._parameters, names=names)
 
-    def _decode(self, reply: Reply) -> ChatResponse:
+    def _decode(self, reply: Reply, names: ToolNames) -> ChatResponse:
         try:
-            return decode_response(reply.body)
+            return decode_response(reply.body, names)
         except ModelResponseError:
             body = self._endpoint.without_secrets(reply.body)
         try:
-            return decode_response(body)
+            return decode_response(body, names)
         except ModelResponseError as error:
             error.status = reply.status
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,11 +28,16 @@ from fasttool.messages import (
     UserMessage,
     joined_text,
 )
+from fasttool.schema.profiles import lower
+from fasttool.schema.tool_names import ToolNames
 from fasttool.specification import ToolArray, ToolSpecification
+
+logger = logging.getLogger("fasttool")
 
 PROFILE = "openai"
 """Key of the bytes in ``ToolSpecification.wire``, and the provider of our ProviderContent."""
 
+_NAMES = ToolNames((), PROFILE)  # nothing is renamed, as is usual
 _AUDIO_FORMATS = {
     "mpeg": "mp3",
     "mpga": "mp3",
@@ -42,19 +48,28 @@ _AUDIO_FORMATS = {
 }
 
 
-def encode_request(request: ChatRequest, *, model: str, defaults: Mapping[str, Any] | None = None) -> bytes:
+def encode_request(
+    request: ChatRequest,
+    *,
+    model: str,
+    defaults: Mapping[str, Any] | None = None,
+    names: ToolNames | None = None,
+) -> bytes:
     """Return the body of a request as JSON.
 
     Args:
         request: what to send; its parameters win over the defaults, and may name another model.
         model: the model that answers.
         defaults: parameters of every request.
+        names: what ``tool_names`` returns for the request, where the caller has it.
 
     Raises:
         ConfigurationError: a parameter has no JSON form, or is one that this codec writes itself.
     """
     parameters = {**defaults, **request.parameters} if defaults else request.parameters
-    body: dict[str, Any] = {"model": model, "messages": _encode_messages(request.messages)}
+    if names is None:
+        names = tool_names(request)
+    body: dict[str, Any] = {"model": model, "messages": _encode_messages(request.messages, names)}
     tools = _array_bytes(request.tools)
     choice = request.tool_choice
     if parameters:
@@ -65,7 +80,7 @@ def encode_request(request: ChatRequest, *, model: str, defaults: Mapping[str, A
             tools = b",".join([tools, *own] if tools else own)
     if tools:
         if choice is not None:
-            body["tool_choice"] = _encode_choice(choice)
+            body["tool_choice"] = _encode_choice(choice, names)
     else:
         body.pop("tool_choice", None)
         body.pop("parallel_tool_calls", None)  # refused by OpenAI where there are no tools
@@ -97,11 +112,47 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
         raise ConfigurationError('The parameter "n" of a chat model must be 1: one answer is read.')
 
 
+def tool_names(request: ChatRequest) -> ToolNames:
+    """Return what the names of tools become in a request, and their originals for its answer.
+
+    The names of earlier calls count too, also of tools that are no longer there.
+    """
+    names = _array_names(request.tools)
+    further = [
+        call.name
+        for message in request.messages
+        if isinstance(message, AiMessage)
+        for call in message.tool_calls
+    ]
+    extended = names.extended(further) if further else names
+    if names is _NAMES and extended is not names:  # what the tools keep is not to be taken
+        return ToolNames([*(specification.name for specification in request.tools), *further], PROFILE)
+    return extended
+
+
+def _array_names(tools: Sequence[ToolSpecification]) -> ToolNames:
+    names: ToolNames | None = tools.names.get(PROFILE) if isinstance(tools, ToolArray) else None
+    if names is None:
+        given = [specification.name for specification in tools]
+        names = _NAMES if _NAMES.extended(given) is _NAMES else ToolNames(given, PROFILE)
+        if isinstance(tools, ToolArray):
+            tools.names[PROFILE] = names
+    return names
+
+
 def _array_bytes(tools: Sequence[ToolSpecification]) -> bytes:
     """Return the entries of specifications, joined; made once for the tools of a service."""
     wire = tools.wire.get(PROFILE) if isinstance(tools, ToolArray) else None
     if wire is None:
-        wire = b",".join([tool_bytes(specification) for specification in tools])
+        names = _array_names(tools)
+        entries = []
+        for specification in tools:
+            name = names.wire(specification.name)
+            if name == _NAMES.wire(specification.name):
+                entries.append(tool_bytes(specification))
+            else:  # that name is taken here: the bytes are those of this array alone
+                entries.append(_encode_tool(specification.replace(name=name)))
+        wire = b",".join(entries)
         if isinstance(tools, ToolArray):
             tools.wire[PROFILE] = wire
     return wire
@@ -116,23 +167,26 @@ def tool_bytes(specification: ToolSpecification) -> bytes:
 
 
 def _encode_tool(specification: ToolSpecification) -> bytes:
-    function: dict[str, Any] = {"name": specification.name}
+    function: dict[str, Any] = {"name": _NAMES.wire(specification.name)}
     if specification.description is not None:
         function["description"] = specification.description
+    schema = specification.parameters
+    lowered = lower(schema, PROFILE, strict=specification.strict)
     if specification.strict is not None:
-        function["strict"] = specification.strict
-    schema = specification.parameters or {}
-    parameters = specification.parameters_json
-    if parameters is None or schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
-        # OpenAI refuses an object schema that lacks properties, even where there are none.
-        parameters = _encode({**schema, "type": "object", "properties": schema.get("properties") or {}})
+        function["strict"] = lowered.strict
+    if specification.strict and not lowered.strict:
+        why = "; ".join(note for note in lowered.notes if "strict is not possible" in note)
+        logger.warning("Tool %s is sent without strict. %s", specification.name, why)
+    # Bytes that are right already are kept as they are.
+    kept = specification.parameters_json if lowered.schema == schema else None
+    parameters = _encode(lowered.schema) if kept is None else kept
     return b'{"type":"function","function":%b,"parameters":%b}}' % (_encode(function)[:-1], parameters)
 
 
-def _encode_choice(choice: ToolChoice | str) -> Any:
+def _encode_choice(choice: ToolChoice | str, names: ToolNames) -> Any:
     if choice in ("auto", "required", "none"):
         return str(choice)
-    return {"type": "function", "function": {"name": choice}}
+    return {"type": "function", "function": {"name": names.wire(choice)}}
 
 
 def _encode(value: Any) -> bytes:
@@ -142,18 +196,18 @@ def _encode(value: Any) -> bytes:
         raise ConfigurationError(f"The request cannot be written as JSON: {error}.") from None
 
 
-def _encode_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def _encode_messages(messages: Iterable[Message], names: ToolNames) -> list[dict[str, Any]]:
     forms: list[dict[str, Any]] = []
     media: list[dict[str, Any]] = []  # of tool results, which are text only on the wire
     for message in messages:
         if isinstance(message, ToolResultMessage):
-            forms.append(_encode_tool_result(message, media))
+            forms.append(_encode_tool_result(message, media, names))
             continue
         if media:  # after the last result, so that the results of one round stay together
             forms.append({"role": "user", "content": media})
             media = []
         if isinstance(message, AiMessage):
-            forms.append(_encode_ai_message(message))
+            forms.append(_encode_ai_message(message, names))
         elif isinstance(message, UserMessage):
             forms.append(_encode_user_message(message))
         elif isinstance(message, SystemMessage):
@@ -174,7 +228,7 @@ def _encode_user_message(message: UserMessage) -> dict[str, Any]:
     return form
 
 
-def _encode_ai_message(message: AiMessage) -> dict[str, Any]:
+def _encode_ai_message(message: AiMessage, names: ToolNames) -> dict[str, Any]:
     replayed: dict[str, Any] = {}
     for content in message.contents:
         if (
@@ -191,7 +245,7 @@ def _encode_ai_message(message: AiMessage) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": _argument_text(call)},
+                "function": {"name": names.wire(call.name), "arguments": _argument_text(call)},
             }
             for call in message.tool_calls
         ]
@@ -221,13 +275,16 @@ def _repaired_argument_text(text: str) -> str:
         return "{}"  # the result of the call says what was wrong
 
 
-def _encode_tool_result(message: ToolResultMessage, media: list[dict[str, Any]]) -> dict[str, Any]:
+def _encode_tool_result(
+    message: ToolResultMessage, media: list[dict[str, Any]], names: ToolNames
+) -> dict[str, Any]:
     text = message.text
     if message.contents:
         text = joined_text(message.contents) or text
         found = [part for part in _encode_parts(message.contents) if part.get("type") != "text"]
         if found:
-            media.append({"type": "text", "text": f"From the result of {message.tool_name} ({message.id}):"})
+            name = names.wire(message.tool_name)
+            media.append({"type": "text", "text": f"From the result of {name} ({message.id}):"})
             media += found
             text = text or "The result is in the user message after the results."
     return {"role": "tool", "tool_call_id": message.id, "content": text}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fasttool import json_text
@@ -16,6 +17,7 @@ from fasttool.messages import (
 )
 from fasttool.models.http.failures import error_text, excerpt, json_of
 from fasttool.models.openai_request import PROFILE
+from fasttool.schema.tool_names import ToolNames
 
 # What a thinking model wants back with its next request, verbatim: DeepSeek, Kimi and GLM refuse a
 # history of tool calls without reasoning_content, Gemini one without the signatures in extra_content.
@@ -33,8 +35,12 @@ _FINISH_REASONS = {
 }
 
 
-def decode_response(body: bytes) -> ChatResponse:
+def decode_response(body: bytes, names: ToolNames | None = None) -> ChatResponse:
     """Return what the body of a response with a status of success says.
+
+    Args:
+        body: JSON.
+        names: what ``tool_names`` returned for the request; None leaves the names as they came.
 
     Raises:
         ModelResponseError: the body is not a chat completion, or tells an error.
@@ -61,13 +67,23 @@ def decode_response(body: bytes) -> ChatResponse:
             raise ModelResponseError(f"The model's reply tells an error: {said}")
         raise ModelResponseError(f"The first choice of the model's reply holds no message: {excerpt(body)}")
     reason = choice.get("finish_reason")
+    answer = _decode_message(message, body)
     return ChatResponse(
-        _decode_message(message, body),
+        answer if names is None else with_original_names(answer, names),
         _decode_usage(reply.get("usage")),
         None if reason is None else _FINISH_REASONS.get(str(reason).lower(), FinishReason.OTHER),
         _text_or_none(reply.get("model")),
         _text_or_none(reply.get("id")),
     )
+
+
+def with_original_names(message: AiMessage, names: ToolNames) -> AiMessage:
+    """Return a message whose calls have the names that the tools have here."""
+    calls = tuple(
+        call if (name := names.original(call.name)) == call.name else ToolCall(call.id, name, call.arguments)
+        for call in message.tool_calls
+    )
+    return message if calls == message.tool_calls else replace(message, tool_calls=calls)
 
 
 def _decode_message(message: dict[str, Any], body: bytes) -> AiMessage:
