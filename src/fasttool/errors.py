@@ -6,8 +6,16 @@
   * MessageFormatError: stored messages cannot be read
   * ToolArgumentsError: the model's arguments do not fit the tool
   * ToolExecutionError: the tool itself failed
+    * ToolTimeoutError: it did not finish in time
+  * RetryTool, RefuseTool: raised by your code; their text is told to the model
   * UnknownToolError: the model named a tool that it was not shown
-  * ToolRoundsExceededError: the model kept calling tools
+  * RunLimitError: a run has used up what it was allowed
+    * ToolRoundsExceededError, ToolCallsExceededError, TokensExceededError, TimeExceededError,
+      ToolAttemptsExceededError
+  * ApprovalRequiredError: a run waits for a decision, and its caller has no place for it
+  * GuardrailError: a guardrail refused what the user or the model said
+  * Reprompt: raised by an output guardrail of yours; its text is told to the model
+  * OutputFormatError: the answer is not of the type that was asked for
   * ModelError: the model gave no usable answer
     * ModelConnectionError, ModelTimeoutError: no answer arrived
     * ModelAuthenticationError, ModelRateLimitError, ModelRequestError, ModelServerError: refused
@@ -121,6 +129,31 @@ class ToolExecutionError(FastToolError):
         return type(self), (self.tool, str(self))
 
 
+class ToolTimeoutError(ToolExecutionError):
+    """A tool did not finish in time; whether it took effect is not known.
+
+    Attributes:
+        seconds: the time that it had.
+    """
+
+    def __init__(self, tool: str, seconds: float) -> None:
+        super().__init__(
+            tool, f"Tool {tool} did not finish within {seconds:g} s; whether it took effect is not known."
+        )
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.tool, self.seconds)
+
+
+class RetryTool(FastToolError):
+    """Raised by a tool: the model should call it again, otherwise; the text says what to change."""
+
+
+class RefuseTool(FastToolError):
+    """Raised by a tool or by a ``before_tool`` hook: the call is refused; the text tells the model why."""
+
+
 class UnknownToolError(FastToolError):
     """The model called a tool that it was not shown.
 
@@ -139,7 +172,11 @@ class UnknownToolError(FastToolError):
         return type(self), (self.tool, self.available)
 
 
-class ToolRoundsExceededError(FastToolError):
+class RunLimitError(FastToolError):
+    """A run has used up what it was allowed; its partial result is in ``result``."""
+
+
+class ToolRoundsExceededError(RunLimitError):
     """The model asked for one more round of tool calls than the limit allows.
 
     Attributes:
@@ -152,6 +189,118 @@ class ToolRoundsExceededError(FastToolError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.max_rounds,)
+
+
+class ToolCallsExceededError(RunLimitError):
+    """The model asked for more calls of tools than one run may make.
+
+    Attributes:
+        max_tool_calls: the limit.
+    """
+
+    def __init__(self, max_tool_calls: int) -> None:
+        super().__init__(
+            f"The model asked for more than {max_tool_calls} tool calls, the limit (max_tool_calls)."
+        )
+        self.max_tool_calls = max_tool_calls
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.max_tool_calls,)
+
+
+class TokensExceededError(RunLimitError):
+    """The calls of the model took more tokens than one run may take.
+
+    Attributes:
+        max_tokens: the limit.
+        used: the tokens that were taken.
+    """
+
+    def __init__(self, max_tokens: int, used: int) -> None:
+        super().__init__(
+            f"The run took {used} tokens and was not done; the limit (max_tokens) is {max_tokens}."
+        )
+        self.max_tokens = max_tokens
+        self.used = used
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.max_tokens, self.used)
+
+
+class TimeExceededError(RunLimitError):
+    """A run was not done in the time that it had.
+
+    Attributes:
+        max_seconds: the limit.
+    """
+
+    def __init__(self, max_seconds: float) -> None:
+        super().__init__(f"The run was not done after {max_seconds:g} s, the limit (max_seconds).")
+        self.max_seconds = max_seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.max_seconds,)
+
+
+class ToolAttemptsExceededError(RunLimitError):
+    """A tool failed in as many rounds as it may.
+
+    Attributes:
+        tool: name of the tool.
+        max_attempts: the limit.
+    """
+
+    def __init__(self, tool: str, max_attempts: int, reason: str) -> None:
+        super().__init__(
+            f"Tool {tool} failed in {max_attempts} rounds, its limit (max_attempts); the last time: {reason}"
+        )
+        self.tool = tool
+        self.max_attempts = max_attempts
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.tool, self.max_attempts, self.reason)
+
+
+class ApprovalRequiredError(FastToolError):
+    """A run waits for decisions on its calls, and its caller's declared result has no place to say so.
+
+    Attributes:
+        paused: the run, to be resumed.
+    """
+
+    def __init__(self, paused: Any) -> None:
+        names = ", ".join(call.name for call in paused.waiting)
+        super().__init__(
+            f"The run waits for a decision on {names}: resume it, or declare the method to return Result."
+        )
+        self.paused = paused
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.paused,)
+
+
+class GuardrailError(FastToolError):
+    """A guardrail refused what the user or the model said."""
+
+
+class Reprompt(FastToolError):
+    """Raised by an output guardrail: the model should answer again; the text tells it what to change."""
+
+
+class OutputFormatError(FastToolError):
+    """The model's answer is not a value of the type that was asked for.
+
+    Attributes:
+        text: the answer.
+    """
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(message)
+        self.text = text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.text)
 
 
 class ModelError(FastToolError):

@@ -324,6 +324,21 @@ class ToolChoice(StrEnum):
     NONE = "none"
 
 
+@dataclass(slots=True, frozen=True)
+class ResponseFormat:
+    """The form of an answer: JSON that fits a schema.
+
+    Args:
+        name: a name for it, of letters, digits, ``_`` and ``-``.
+        schema: JSON Schema of the answer, an object schema.
+        strict: ask the provider to hold the model to the schema; None leaves it to the provider.
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+    strict: bool | None = None
+
+
 @dataclass(slots=True)
 class ChatRequest:
     """What is sent to a model.
@@ -335,12 +350,14 @@ class ChatRequest:
             to the provider.
         parameters: further parameters in the provider's own words (temperature, max_tokens, ...);
             unknown ones pass through.
+        response_format: the form of the answer; None leaves it to the model.
     """
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpecification] = ()
     tool_choice: ToolChoice | str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    response_format: ResponseFormat | None = None
 
 
 @dataclass(slots=True)

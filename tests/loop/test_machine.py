@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from fasttool.errors import ModelResponseError, ModelServerError, ToolRoundsExceededError
-from fasttool.loop.effects import Aborted, CallModel, RunTools
+from fasttool.loop.effects import STARTED, Aborted, CallModel, RunTools
 from fasttool.loop.machine import (
     CUT_OFF,
     INTERRUPTED,
     NO_MORE_ROUNDS,
     NOT_REACHED,
-    LoopOptions,
     _Run,
     run_loop,
 )
+from fasttool.loop.options import LoopOptions
 from fasttool.messages import (
     AiMessage,
     ChatResponse,
@@ -28,7 +28,7 @@ from fasttool.messages import (
     UserMessage,
 )
 from fasttool.specification import ReturnBehavior
-from fasttool.tools import ToolExecutionResult, ToolService, tool
+from fasttool.tools import InvocationContext, ToolExecutionResult, ToolService, tool
 
 
 def echo(x: str) -> str:
@@ -41,11 +41,11 @@ def give(x: str) -> str:
     return x
 
 
-SNAPSHOT = ToolService([echo, give]).context()
+SERVICE = ToolService([echo, give])
 
 
 def start(messages: Any = None, **options: Any) -> Any:
-    return run_loop(messages or [UserMessage("hi")], SNAPSHOT, LoopOptions(**options))
+    return run_loop(messages or [UserMessage("hi")], SERVICE, LoopOptions(**options))
 
 
 def calls(*names: str, ids: list[str] | None = None, **response: Any) -> ChatResponse:
@@ -61,8 +61,9 @@ def calls(*names: str, ids: list[str] | None = None, **response: Any) -> ChatRes
 
 
 def run_all(effect: RunTools) -> None:
-    for invocation in effect.invocations:
-        effect.outcomes.append(invocation.executor.execute(invocation.call, None))
+    for place, invocation in enumerate(effect.invocations):
+        if effect.outcomes[place] is None:
+            effect.outcomes[place] = invocation.executor.execute(invocation.call, None)
 
 
 def end(machine: Any, outcome: Any) -> Any:
@@ -202,7 +203,7 @@ def test_an_answer_that_was_cut_off_does_not_run_its_last_call():
     machine = start()
     next(machine)
     effect = machine.send(calls("echo", "echo", finish_reason=FinishReason.LENGTH))
-    assert len(effect.invocations) == 1
+    assert [outcome is None for outcome in effect.outcomes] == [True, False]
     run_all(effect)
     messages = list(machine.send(None).request.messages)
     assert_well_formed(messages)
@@ -232,8 +233,8 @@ def test_an_aborted_call_leaves_results_for_all():
     machine = start()
     next(machine)
     effect = machine.send(calls("echo", "echo", "echo"))
-    effect.outcomes.append(ToolExecutionResult("one"))
-    effect.outcomes.append(Aborted(ModelServerError("stop here")))
+    effect.outcomes[0] = ToolExecutionResult("one")
+    effect.outcomes[1] = Aborted(ModelServerError("stop here"))
     with pytest.raises(ModelServerError) as raised:
         machine.send(None)
     messages = raised.value.result.messages
@@ -246,11 +247,12 @@ def test_an_aborted_call_leaves_results_for_all():
 
 
 def test_an_interruption_leaves_results_for_all():
-    run = _Run([UserMessage("hi")], SNAPSHOT, LoopOptions())
+    run = _Run([UserMessage("hi")], SERVICE, LoopOptions(), InvocationContext())
     machine = run.steps()
     next(machine)
     effect = machine.send(calls("echo", "echo", "echo"))
-    effect.outcomes.append(ToolExecutionResult("one"))
+    effect.outcomes[0] = ToolExecutionResult("one")
+    effect.outcomes[1] = STARTED
     with pytest.raises(KeyboardInterrupt):
         machine.throw(KeyboardInterrupt())
     assert_well_formed(run.result.messages)
@@ -305,7 +307,7 @@ def test_a_failed_call_keeps_the_run_going():
     machine = start()
     next(machine)
     effect = machine.send(calls("give"))
-    effect.outcomes.append(ToolExecutionResult("no", is_error=True))
+    effect.outcomes[0] = ToolExecutionResult("no", is_error=True)
     assert isinstance(machine.send(None), CallModel)
 
 
@@ -313,7 +315,7 @@ def test_a_run_may_override_where_its_result_goes():
     machine = start()
     next(machine)
     effect = machine.send(calls("echo"))
-    effect.outcomes.append(ToolExecutionResult("v", value="v", return_behavior=ReturnBehavior.IMMEDIATE))
+    effect.outcomes[0] = ToolExecutionResult("v", value="v", return_behavior=ReturnBehavior.IMMEDIATE)
     assert end(machine, None).content is None
 
 

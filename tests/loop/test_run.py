@@ -397,8 +397,8 @@ def test_tool_choice_by_name_or_kind(run: Run, choice: Any):
         ({"tool_choice": "sub"}, "tool_choice must be one of auto, required, none, add; got 'sub'"),
         ({"parameters": 3}, "parameters must be a mapping"),
         ({"max_rounds": -1}, "max_rounds"),
-        ({"unknown_tool": "raise"}, "unknown_tool must be ErrorPolicy.RAISE"),
-        ({"execution_error": None}, "execution_error must be ErrorPolicy.RAISE"),
+        ({"unknown_tool": "raise"}, "unknown_tool must be an ErrorPolicy"),
+        ({"execution_error": None}, "execution_error must be an ErrorPolicy"),
     ],
 )
 def test_wrong_options(run: Run, options: dict[str, Any], text: str):

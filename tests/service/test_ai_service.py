@@ -146,7 +146,7 @@ def test_a_result_for_the_caller():
     assert immediate(3).tell("x") is None
     result = immediate(3).ask("x")
     assert (result.content, result.executions[0].result.value) == (None, 3)
-    with pytest.raises(ConfigurationError, match=r"declare the method to return Result\[str\]"):
+    with pytest.raises(ConfigurationError, match="declare it to return Result"):
         immediate(3).chat("x")
 
 
@@ -162,7 +162,7 @@ class NoArguments(Protocol):
 
 
 class OddReturn(Protocol):
-    def chat(self, message: str) -> int: ...
+    def chat(self, message: str) -> complex: ...
 
 
 class OddName(Protocol):
@@ -175,7 +175,7 @@ class OddName(Protocol):
         (NoMethods, "NoMethods has no public method"),
         (TwoArguments, "must take one argument besides self"),
         (NoArguments, "must take one argument besides self"),
-        (OddReturn, r"returns int; accepted: str, Result\[str\], AiMessage or None"),
+        (OddReturn, r"returns complex, with complex; accepted: str, AiMessage, None"),
         (OddName, "'Missing', a name that is not defined"),
         ("Assistant", "needs a class, your Protocol, got str"),
     ],
@@ -189,7 +189,7 @@ def test_interfaces_that_cannot_be_served(interface: Any, text: str):
     ("options", "text"),
     [
         ({"chat_model": object()}, "must have the methods chat and achat, got object"),
-        ({"system_message": 3}, "system_message must be text, got int"),
+        ({"system_message": 3}, "system_message must be text or a function of the invocation, got int"),
         ({"tools": [WeatherTools]}, "must be an object, not the class WeatherTools"),
         ({"tools": [WeatherTools(), WeatherTools()]}, "Two tools are named get_temperature"),
         ({"tools": [[WeatherTools()]]}, "is a collection nested"),

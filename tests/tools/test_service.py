@@ -38,13 +38,13 @@ def test_sources_keep_their_order() -> None:
     context = service.context()
     assert [specification.name for specification in context.effective_tools] == ["second", "manual", "first"]
     assert context.available_tools is context.effective_tools
-    assert list(context.executors) == ["second", "manual", "first"]
-    assert context.return_behaviors == {
+    assert list(context.available) == ["second", "manual", "first"]
+    assert {name: entry.return_behavior for name, entry in context.available.items()} == {
         "second": ReturnBehavior.IMMEDIATE,
         "manual": ReturnBehavior.TO_LLM,
         "first": ReturnBehavior.TO_LLM,
     }
-    assert context.executors["manual"].execute(ToolCall("1", "manual", "{}"), None).text == "{}"
+    assert context.available["manual"].executor.execute(ToolCall("1", "manual", "{}"), None).text == "{}"
     assert ToolService({MANUAL: run}).context().effective_tools == (MANUAL,)
     assert ToolService().context().effective_tools == ()
 
@@ -54,8 +54,8 @@ def test_a_snapshot_stays_as_it_is() -> None:
     before = service.context()
     assert service.context() is before
     service.add(second)
-    assert len(before.executors) == 1
-    assert list(service.context().executors) == ["first", "second"]
+    assert len(before.available) == 1
+    assert list(service.context().available) == ["first", "second"]
 
 
 def test_names_are_unique() -> None:
@@ -67,7 +67,7 @@ def test_names_are_unique() -> None:
     for source in (other, first, {ToolSpecification("first", "d"): run}):
         with pytest.raises(ConfigurationError, match="Two tools are named first"):
             service.add(source)
-    assert list(service.context().executors) == ["first"]
+    assert list(service.context().available) == ["first"]
 
 
 def test_descriptions(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,94 +1,104 @@
-"""Drive the loop: do what it asks for, one way for code that blocks, one for async code."""
+"""Drive the loop in code that blocks: do what it asks for."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Generator
 from typing import Any
 
-from fasttool.loop.effects import Aborted, CallModel, Effect, RunTools
+from fasttool.errors import ConfigurationError
+from fasttool.loop.calls import run_calls
+from fasttool.loop.effects import (
+    AddToMemory,
+    AskProvider,
+    CallFunction,
+    CallModel,
+    Effect,
+    ReadMemory,
+    RunTools,
+)
+from fasttool.loop.options import Execution, LoopOptions
 from fasttool.loop.result import Result
-from fasttool.messages import ToolCall
+from fasttool.memory.protocol import ChatMemory
 from fasttool.models.protocol import ChatModel
-from fasttool.tools.executor import ToolExecutionResult, execution_result
+from fasttool.tools.invocation import InvocationContext
+
+Machine = Generator[Effect, Any, Result[Any]]
 
 
-def drive(machine: Generator[Effect, Any, Result[str]], model: ChatModel, context: Any = None) -> Result[str]:
-    """Run a loop to its end, blocking.
+class Run:
+    """What a driver works with.
 
     Args:
         machine: what ``run_loop`` returned.
         model: answers the requests.
-        context: handed to every executor.
+        context: the invocation; handed to every executor.
+        options: how the run behaves.
+        execution: how calls are run.
+        memory: the conversation; None where there is none.
     """
+
+    __slots__ = ("context", "execution", "machine", "memory", "model", "options")
+
+    def __init__(
+        self,
+        machine: Machine,
+        model: ChatModel,
+        context: InvocationContext,
+        options: LoopOptions,
+        execution: Execution,
+        memory: ChatMemory | None = None,
+    ) -> None:
+        self.machine = machine
+        self.model = model
+        self.context = context
+        self.options = options
+        self.execution = execution
+        self.memory = memory
+
+
+def drive(run: Run) -> Result[Any]:
+    """Run a loop to its end, blocking."""
+    if run.memory is None:
+        return _drive(run)
+    with run.memory.turn():
+        return _drive(run)
+
+
+def _drive(run: Run) -> Result[Any]:
+    machine, model = run.machine, run.model
     try:
         effect = next(machine)
         while True:
             try:
-                outcome: Any = None
-                if isinstance(effect, CallModel):
-                    outcome = model.chat(effect.request)
-                else:
-                    _run_tools(effect, context)
+                outcome = model.chat(effect.request) if type(effect) is CallModel else perform(run, effect)
             except BaseException as error:
                 effect = machine.throw(error)
             else:
                 effect = machine.send(outcome)
     except StopIteration as end:
-        result: Result[str] = end.value
+        result: Result[Any] = end.value
         return result
 
 
-async def adrive(
-    machine: Generator[Effect, Any, Result[str]], model: ChatModel, context: Any = None
-) -> Result[str]:
-    """Run a loop to its end, without blocking the event loop; see ``drive``."""
-    try:
-        effect = next(machine)
-        while True:
-            try:
-                outcome: Any = None
-                if isinstance(effect, CallModel):
-                    outcome = await model.achat(effect.request)
-                else:
-                    await _arun_tools(effect, context)
-            except BaseException as error:
-                effect = machine.throw(error)
-            else:
-                effect = machine.send(outcome)
-    except StopIteration as end:
-        result: Result[str] = end.value
-        return result
-
-
-def _run_tools(effect: RunTools, context: Any) -> None:
-    for invocation in effect.invocations:
-        try:
-            result: Any = invocation.executor.execute(invocation.call, context)
-            if type(result) is not ToolExecutionResult:  # executors of users may give any value
-                result = execution_result(invocation.call.name, result)
-            effect.outcomes.append(result)
-        except Exception as error:
-            if not _settled(effect, invocation.call, error):
-                return
-
-
-async def _arun_tools(effect: RunTools, context: Any) -> None:
-    for invocation in effect.invocations:
-        try:
-            result: Any = await invocation.executor.aexecute(invocation.call, context)
-            if type(result) is not ToolExecutionResult:
-                result = execution_result(invocation.call.name, result)
-            effect.outcomes.append(result)
-        except Exception as error:
-            if not _settled(effect, invocation.call, error):
-                return
-
-
-def _settled(effect: RunTools, call: ToolCall, error: Exception) -> bool:
-    """Write the outcome of a call that failed; return whether the round goes on."""
-    try:
-        effect.outcomes.append(effect.settle(call, error))
-    except Exception as abort:
-        effect.outcomes.append(Aborted(abort))
-        return False
-    return True
+def perform(run: Run, effect: Effect) -> Any:
+    """Do anything but call the model."""
+    if type(effect) is RunTools:
+        return run_calls(effect, run.context, run.execution, run.options.listeners)
+    if isinstance(effect, AskProvider):
+        return effect.provider.provide_tools(effect.request)
+    if isinstance(effect, CallFunction):
+        said = effect.function(*effect.arguments)
+        if inspect.isawaitable(said):
+            if inspect.iscoroutine(said):
+                said.close()
+            name = getattr(effect.function, "__name__", "A hook")
+            raise ConfigurationError(f"{name} is async, and the run blocks: use the async way of running it.")
+        return said
+    memory = run.memory
+    assert memory is not None  # the machine was told that there is one
+    if isinstance(effect, AddToMemory):
+        return memory.add(*effect.messages)
+    if isinstance(effect, ReadMemory):
+        return memory.messages()
+    raise TypeError(f"{type(effect).__name__} is no effect that this driver knows")

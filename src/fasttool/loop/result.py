@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fasttool.messages import ChatResponse, FinishReason, Message, TokenUsage, ToolCall
 from fasttool.tools.executor import ToolExecutionResult
+
+if TYPE_CHECKING:
+    from fasttool.loop.approval import PausedRun
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class ToolExecution:
-    """One call and its result."""
+    """One call and its result.
+
+    Args:
+        call: what was run; with the arguments of a ``before_tool`` hook where one changed them.
+        result: what it gave.
+    """
 
     call: ToolCall
     result: ToolExecutionResult
@@ -25,13 +33,14 @@ class Result(Generic[T]):
 
     Args:
         content: the model's answer; None where a tool's result was returned immediately, and in the
-            partial result of a run that failed.
-        messages: the whole conversation, what was given included; each call has its one result.
+            partial result of a run that failed or waits.
+        messages: the whole conversation, what was given or remembered included; each call has its one result.
         usage: tokens of all model calls; None where the model did not say.
         finish_reason: why the model stopped, the last time.
         executions: every call and its result, over all rounds, in order.
         responses: what the model answered, in order; the last one ended the run.
         compensations: what was undone.
+        paused: a run that waits for decisions on its last calls; None for one that has ended.
     """
 
     content: T | None = None
@@ -41,3 +50,4 @@ class Result(Generic[T]):
     executions: list[ToolExecution] = field(default_factory=list)
     responses: list[ChatResponse] = field(default_factory=list)
     compensations: tuple[Any, ...] = ()
+    paused: PausedRun | None = None

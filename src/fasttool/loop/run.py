@@ -3,127 +3,184 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fasttool.errors import ConfigurationError
-from fasttool.loop.drivers import adrive, drive
-from fasttool.loop.failures import ErrorHandler, ErrorPolicy, FailurePolicies
-from fasttool.loop.machine import LoopOptions, run_loop
+from fasttool.loop.approval import Decision, PausedRun
+from fasttool.loop.drivers import Run, drive
+from fasttool.loop.events import Listener
+from fasttool.loop.machine import resume_loop, run_loop
+from fasttool.loop.options import RunOptions, read_listeners, read_options
 from fasttool.loop.result import Result
 from fasttool.messages import AiMessage, Message, SystemMessage, ToolChoice, ToolResultMessage, UserMessage
 from fasttool.models.protocol import ChatModel
-from fasttool.tools.service import Tools, ToolService, ToolServiceContext
+from fasttool.tools.invocation import InvocationContext
+from fasttool.tools.service import Tools, ToolService
+
+if TYPE_CHECKING:
+    from fasttool.loop.streaming import TokenStream
 
 Messages = str | Message | Sequence[Message]
 
 _KINDS = (SystemMessage, UserMessage, AiMessage, ToolResultMessage)
-_DEFAULTS = LoopOptions()
 
 
 def run_tools(
     model: ChatModel,
     messages: Messages,
     tools: Tools | ToolService = (),
-    *,
-    max_rounds: int = 100,
-    tool_choice: ToolChoice | str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    unknown_tool: ErrorPolicy | ErrorHandler = ErrorPolicy.RAISE,
-    arguments_error: ErrorPolicy | ErrorHandler = ErrorPolicy.RAISE,
-    execution_error: ErrorPolicy | ErrorHandler = ErrorPolicy.TELL_MODEL,
+    **options: Unpack[RunOptions],
 ) -> Result[str]:
     """Let a model call tools until it answers, and return the answer with all that led to it.
 
     Args:
         model: answers the requests.
         messages: the conversation so far, oldest first; text is one message of the user. It is not
-            changed.
+            changed. With a memory, what is new in the conversation.
         tools: what the model may call: functions, objects with ``@tool`` methods, mappings of
             ToolSpecification to executor; or a ToolService, which is worth making once for many runs.
-        max_rounds: rounds with tool calls that are allowed.
-        tool_choice: whether the model may, must or must not call tools, or the name of the one tool
-            that it must call; for the first request.
-        parameters: further parameters of each request, in the provider's words.
-        unknown_tool: what happens when the model names a tool that it was not shown.
-        arguments_error: what happens when its arguments do not fit the tool.
-        execution_error: what happens when a tool fails.
+        options: see ``RunOptions``.
 
     Raises:
         ConfigurationError: an argument is wrong.
         UnknownToolError, ToolArgumentsError, ToolExecutionError: a call failed, and the policy is to raise.
-        ToolRoundsExceededError: the model kept calling tools.
+        RunLimitError: the run has used up what it was allowed, for example ``max_rounds``.
         ModelError: the model gave no usable answer.
             The ``result`` of each of these is the partial result.
     """
-    snapshot = snapshot_of(tools)
-    options = loop_options(
-        snapshot, max_rounds, tool_choice, parameters, unknown_tool, arguments_error, execution_error
-    )
-    return drive(run_loop(conversation(messages), snapshot, options), model)
+    return drive(_start(model, messages, tools, options))
 
 
 async def arun_tools(
     model: ChatModel,
     messages: Messages,
     tools: Tools | ToolService = (),
-    *,
-    max_rounds: int = 100,
-    tool_choice: ToolChoice | str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    unknown_tool: ErrorPolicy | ErrorHandler = ErrorPolicy.RAISE,
-    arguments_error: ErrorPolicy | ErrorHandler = ErrorPolicy.RAISE,
-    execution_error: ErrorPolicy | ErrorHandler = ErrorPolicy.TELL_MODEL,
+    **options: Unpack[RunOptions],
 ) -> Result[str]:
     """Do what ``run_tools`` does, without blocking the event loop.
 
     Tools that are not async run in worker threads, unless they are declared ``inline``.
     """
-    snapshot = snapshot_of(tools)
-    options = loop_options(
-        snapshot, max_rounds, tool_choice, parameters, unknown_tool, arguments_error, execution_error
-    )
-    return await adrive(run_loop(conversation(messages), snapshot, options), model)
+    from fasttool.loop.async_drivers import adrive  # brings asyncio along
+
+    return await adrive(_start(model, messages, tools, options))
 
 
-def snapshot_of(tools: Tools | ToolService) -> ToolServiceContext:
-    """Return the tools of one invocation."""
-    return (tools if isinstance(tools, ToolService) else ToolService(tools)).context()
+def stream_tools(
+    model: ChatModel,
+    messages: Messages,
+    tools: Tools | ToolService = (),
+    **options: Unpack[RunOptions],
+) -> TokenStream:
+    """Do what ``run_tools`` does, and give the events of the run as they come.
+
+    What is returned is iterated over with ``for`` or ``async for``; leaving early ends the run cleanly.
+    """
+    from fasttool.loop.streaming import TokenStream
+
+    def start(told: Listener) -> Run:
+        listeners = read_listeners(options.get("listeners") or ())
+        return _start(model, messages, tools, {**options, "listeners": (*listeners, told)})
+
+    return TokenStream(start)
 
 
-def loop_options(
-    tools: ToolServiceContext,
-    max_rounds: int,
-    tool_choice: ToolChoice | str | None,
-    parameters: Mapping[str, Any] | None,
-    unknown_tool: ErrorPolicy | ErrorHandler,
-    arguments_error: ErrorPolicy | ErrorHandler,
-    execution_error: ErrorPolicy | ErrorHandler,
-) -> LoopOptions:
-    """Return checked options; see ``run_tools`` for what they are.
+def resume_tools(
+    model: ChatModel,
+    paused: PausedRun,
+    decisions: Mapping[str, Decision],
+    tools: Tools | ToolService = (),
+    **options: Unpack[RunOptions],
+) -> Result[str]:
+    """Go on with a run that waits for decisions, in this process or another.
+
+    Args:
+        model: answers the requests.
+        paused: ``result.paused`` of the run that waits, or what ``PausedRun.from_json`` read.
+        decisions: a decision for the id of each call in ``paused.waiting``.
+        tools: those of the run that waits.
+        options: see ``RunOptions``; with the memory that the run had, if it had one.
 
     Raises:
-        ConfigurationError: one is wrong, or the chosen tool is not among the tools.
+        ConfigurationError: the decisions are not those that are waited for.
+        FastToolError: see ``run_tools``.
     """
-    usual = _DEFAULTS.failures
-    if (
-        unknown_tool is usual.unknown_tool
-        and arguments_error is usual.arguments_error
-        and execution_error is usual.execution_error
-    ):
-        if max_rounds is _DEFAULTS.max_rounds and tool_choice is None and parameters is None:
-            return _DEFAULTS  # nothing to check: most runs, and the checks cost as much as a round
-        failures = usual
-    else:
-        failures = FailurePolicies(unknown_tool, arguments_error, execution_error)
-    if tool_choice is not None and not isinstance(tool_choice, ToolChoice):
-        if tool_choice in tuple(ToolChoice):
-            tool_choice = ToolChoice(tool_choice)
-        elif tool_choice not in tools.executors:
-            known = ", ".join((*ToolChoice, *tools.executors))
-            raise ConfigurationError(f"tool_choice must be one of {known}; got {tool_choice!r}.")
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ConfigurationError(f"parameters must be a mapping, got {type(parameters).__name__}.")
-    return LoopOptions(max_rounds, tool_choice, dict(parameters or {}), failures)
+    return drive(_resume(model, paused, decisions, tools, options))
+
+
+async def aresume_tools(
+    model: ChatModel,
+    paused: PausedRun,
+    decisions: Mapping[str, Decision],
+    tools: Tools | ToolService = (),
+    **options: Unpack[RunOptions],
+) -> Result[str]:
+    """Do what ``resume_tools`` does, without blocking the event loop."""
+    from fasttool.loop.async_drivers import adrive
+
+    return await adrive(_resume(model, paused, decisions, tools, options))
+
+
+def _start(
+    model: ChatModel, messages: Messages, tools: Tools | ToolService, options: Mapping[str, Any]
+) -> Run:
+    service = tools if isinstance(tools, ToolService) else ToolService(tools)
+    loop, execution = read_options(options)
+    context, memory = _context(options)
+    if loop.tool_choice is not None:
+        check_tool_choice(loop.tool_choice, service)
+    machine = run_loop(conversation(messages), service, loop, context)
+    return Run(machine, model, context, loop, execution, memory)
+
+
+def _resume(
+    model: ChatModel,
+    paused: PausedRun,
+    decisions: Mapping[str, Decision],
+    tools: Tools | ToolService,
+    options: Mapping[str, Any],
+) -> Run:
+    if not isinstance(paused, PausedRun):
+        raise ConfigurationError(f"Only a PausedRun can be resumed, got {type(paused).__name__}.")
+    service = tools if isinstance(tools, ToolService) else ToolService(tools)
+    loop, execution = read_options(options)
+    context, memory = _context(options, paused.memory_id)
+    machine = resume_loop(paused, decisions, service, loop, context)
+    return Run(machine, model, context, loop, execution, memory)
+
+
+def _context(options: Mapping[str, Any], memory_id: Any = None) -> tuple[InvocationContext, Any]:
+    """Return the invocation and the memory of a run.
+
+    Raises:
+        ConfigurationError: one is none.
+    """
+    if not options:
+        return (InvocationContext() if memory_id is None else InvocationContext(memory_id)), None
+    memory, context = options.get("memory"), options.get("context")
+    if memory is not None and not callable(getattr(memory, "messages", None)):
+        raise ConfigurationError(f"memory must be a ChatMemory, got {type(memory).__name__}.")
+    if context is None:
+        if memory is not None:
+            memory_id = memory.id
+        context = InvocationContext() if memory_id is None else InvocationContext(memory_id)
+    elif not isinstance(context, InvocationContext):
+        raise ConfigurationError(f"context must be an InvocationContext, got {type(context).__name__}.")
+    return context, memory
+
+
+def check_tool_choice(tool_choice: ToolChoice | str, service: ToolService) -> None:
+    """Refuse the choice of a tool that is not among the tools.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    if isinstance(tool_choice, ToolChoice) or service.static_providers or service.dynamic_providers:
+        return
+    known = service.context().available
+    if tool_choice not in known:
+        names = ", ".join((*ToolChoice, *known))
+        raise ConfigurationError(f"tool_choice must be one of {names}; got {tool_choice!r}.")
 
 
 def conversation(messages: Messages) -> list[Message]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from typing import Protocol, runtime_checkable
 
 from fasttool.messages import ChatRequest, ChatResponse
+from fasttool.models.stream import ModelEvent, ResponseComplete, TextDelta, ToolCallComplete
 
 
 @runtime_checkable
@@ -30,3 +33,32 @@ class ChatModel(Protocol):
             ModelError: there is no usable answer.
         """
         ...
+
+
+def stream_of(model: ChatModel, request: ChatRequest) -> Iterator[ModelEvent]:
+    """Return the answer of a model piece by piece; of one that cannot stream, all of it at once."""
+    stream = getattr(model, "stream", None)
+    if stream is not None:
+        return stream(request)  # type: ignore[no-any-return]
+    return _at_once(model.chat(request))
+
+
+async def astream_of(model: ChatModel, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
+    """Give the answer of a model piece by piece, without blocking the event loop; see ``stream_of``."""
+    stream = getattr(model, "astream", None)
+    if stream is None:
+        for event in _at_once(await model.achat(request)):
+            yield event
+        return
+    async with aclosing(stream(request)) as events:
+        async for event in events:
+            yield event
+
+
+def _at_once(response: ChatResponse) -> Iterator[ModelEvent]:
+    message = response.message
+    if message.text:
+        yield TextDelta(message.text)
+    for index, call in enumerate(message.tool_calls):
+        yield ToolCallComplete(index, call)
+    yield ResponseComplete(response)

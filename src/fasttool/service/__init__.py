@@ -1,5 +1,23 @@
-"""AI services: an interface of yours, served by a model with tools."""
+"""Services: an interface of yours becomes an object that talks to a model with tools."""
 
 from fasttool.service.interface import ai_service
+from fasttool.service.markers import (
+    MemoryId,
+    RequestParameters,
+    RetrievedContent,
+    UserName,
+    UserText,
+    system_message,
+    user_message,
+)
 
-__all__ = ["ai_service"]
+__all__ = [
+    "MemoryId",
+    "RequestParameters",
+    "RetrievedContent",
+    "UserName",
+    "UserText",
+    "ai_service",
+    "system_message",
+    "user_message",
+]

@@ -6,18 +6,23 @@ from fasttool.tools.executor import ToolExecutionResult, ToolExecutor, ToolResul
 from fasttool.tools.foreign import bind_schema
 from fasttool.tools.invocation import InvocationContext, InvocationParameters, Managed, ToolMemoryId
 from fasttool.tools.plan import ToolPlan, tool_plan
+from fasttool.tools.provider import ToolProvider, ToolProviderRequest
 from fasttool.tools.scanning import find_tools
 from fasttool.tools.service import ToolService, ToolServiceContext
+from fasttool.tools.service_tool import ServiceTool
 
 __all__ = [
     "InvocationContext",
     "InvocationParameters",
     "Managed",
     "P",
+    "ServiceTool",
     "ToolExecutionResult",
     "ToolExecutor",
     "ToolMemoryId",
     "ToolPlan",
+    "ToolProvider",
+    "ToolProviderRequest",
     "ToolResult",
     "ToolService",
     "ToolServiceContext",

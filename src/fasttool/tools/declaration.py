@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 
 from fasttool.errors import ConfigurationError
 from fasttool.specification import ReturnBehavior, SearchBehavior
+from fasttool.tools.service_tool import Approval, check_settings
 
 DECLARATION = "__fasttool_declaration__"
 Extra = Literal["ignore", "forbid"]
@@ -28,6 +29,10 @@ class ToolDeclaration:
     inline: bool = False
     extra: Extra = "ignore"
     repair_json: bool = False
+    timeout: float | None = None
+    requires_approval: Approval = False
+    max_uses: int | None = None
+    max_attempts: int | None = None
 
 
 @overload
@@ -43,6 +48,10 @@ def tool(
     inline: bool = False,
     extra: Extra = "ignore",
     repair_json: bool = False,
+    timeout: float | None = None,
+    requires_approval: Approval = False,
+    max_uses: int | None = None,
+    max_attempts: int | None = None,
 ) -> Callable[[Callable_], Callable_]: ...
 def tool(
     *description: Any,
@@ -54,6 +63,10 @@ def tool(
     inline: bool = False,
     extra: Extra = "ignore",
     repair_json: bool = False,
+    timeout: float | None = None,
+    requires_approval: Approval = False,
+    max_uses: int | None = None,
+    max_attempts: int | None = None,
 ) -> Any:
     """Declare a function, method or callable object as a tool; bare or with arguments.
 
@@ -69,6 +82,10 @@ def tool(
         extra: what happens with arguments that are no parameters: they are passed over, or an error.
         repair_json: argument text that stays broken after the exact repairs is guessed at by the
             ``json-repair`` library (extra ``repair``); a text that was cut off is completed so.
+        timeout: see ``ServiceTool``, as for the next three.
+        requires_approval: a run stops before a call until somebody decided.
+        max_uses: calls that one run may make.
+        max_attempts: rounds of one run in which it may fail.
 
     Raises:
         ConfigurationError: an option has the wrong type.
@@ -89,6 +106,7 @@ def tool(
         )
     if extra not in get_args(Extra):
         raise ConfigurationError(f'extra in @tool must be "ignore" or "forbid", got {extra!r}.')
+    check_settings(name or "@tool", timeout, requires_approval, max_uses, max_attempts)
     declaration = ToolDeclaration(
         name,
         "\n".join(description) or None,
@@ -99,6 +117,10 @@ def tool(
         inline,
         extra,
         repair_json,
+        timeout,
+        requires_approval,
+        max_uses,
+        max_attempts,
     )
     return lambda function: _declare(function, declaration)
 

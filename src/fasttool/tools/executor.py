@@ -9,10 +9,18 @@ from typing import Any, Protocol, runtime_checkable
 
 from fasttool import json_text
 from fasttool.coercion.results import SUCCESS, result_contents, result_text
-from fasttool.errors import ConfigurationError, ToolArgumentsError, ToolExecutionError
+from fasttool.errors import (
+    ConfigurationError,
+    FastToolError,
+    RefuseTool,
+    RetryTool,
+    ToolArgumentsError,
+    ToolExecutionError,
+)
 from fasttool.messages import Content, ToolCall, joined_text
 from fasttool.specification import ReturnBehavior
 from fasttool.tools.signature import is_async_callable
+from fasttool.tools.threads import in_thread
 
 
 @dataclass(slots=True)
@@ -115,9 +123,9 @@ def execution_result(
         raise execution_error(tool, error) from error
 
 
-def execution_error(tool: str, error: Exception) -> ToolExecutionError:
-    """Return the ToolExecutionError for what a tool raised; the text is the tool's own."""
-    if isinstance(error, ToolExecutionError):
+def execution_error(tool: str, error: Exception) -> FastToolError:
+    """Return the error for what a tool raised; the text is the tool's own."""
+    if isinstance(error, (ToolExecutionError, RetryTool, RefuseTool)):
         return error
     wrapped = ToolExecutionError(tool, str(error).strip() or type(error).__name__)
     wrapped.__cause__ = error
@@ -149,22 +157,6 @@ def run_to_end(awaitable: Awaitable[Any], tool: str) -> Any:
     raise ConfigurationError(
         f"Tool {tool} is async and an event loop is running here: use the async way of calling it."
     )
-
-
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that may block in a worker thread, with the context of the caller."""
-    import asyncio  # loaded by whoever runs an event loop
-
-    def run() -> tuple[Any, StopIteration | None]:
-        try:
-            return function(*arguments), None
-        except StopIteration as error:  # no future carries it: in Python 3.11 the caller would wait for ever
-            return None, error
-
-    value, stopped = await asyncio.to_thread(run)
-    if stopped is not None:
-        raise RuntimeError(str(stopped) or "StopIteration") from stopped
-    return value
 
 
 class FunctionExecutor:

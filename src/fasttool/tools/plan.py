@@ -20,11 +20,11 @@ from fasttool.tools.executor import (
     ToolExecutionResult,
     execution_error,
     execution_result,
-    in_thread,
     run_to_end,
 )
 from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.signature import read_signature, says_nothing
+from fasttool.tools.threads import in_thread
 
 _PLANS = "__fasttool_plans__"
 _PLAIN = ToolDeclaration()
@@ -41,6 +41,7 @@ class ToolPlan:
         specification: what a model is told.
         function: what is called.
         is_async: calling it gives an awaitable.
+        declaration: what ``@tool`` was given.
         inline: it never blocks, so that an event loop may call it directly.
         return_behavior: whether its result goes to the model or to the caller.
         search_behavior: whether it is shown before a tool search has found it.
@@ -57,6 +58,7 @@ class ToolPlan:
         "_positional",
         "_quoted",
         "_reserved",
+        "declaration",
         "function",
         "inline",
         "is_async",
@@ -92,6 +94,7 @@ class ToolPlan:
         self.inline = declaration.inline
         self.return_behavior: ReturnBehavior = declaration.return_behavior
         self.search_behavior: SearchBehavior = declaration.search_behavior
+        self.declaration = declaration
         try:
             self._binder: ArgumentBinder = argument_binder(
                 name,

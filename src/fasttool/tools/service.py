@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from fasttool.errors import ConfigurationError
-from fasttool.specification import ReturnBehavior, ToolArray, ToolSpecification
-from fasttool.tools.executor import Executor, ToolExecutor, as_executor
+from fasttool.messages import Message
+from fasttool.specification import ToolArray, ToolSpecification
+from fasttool.tools.executor import Executor
+from fasttool.tools.plan import ToolPlan
+from fasttool.tools.provider import ToolProvider
 from fasttool.tools.scanning import find_tools
+from fasttool.tools.service_tool import ServiceTool
 
 logger = logging.getLogger("fasttool")
 logger.addHandler(logging.NullHandler())  # an application that sets up no logging is not written to
@@ -26,36 +30,66 @@ def missing_description(specification: ToolSpecification) -> str | None:
 
 
 class ToolServiceContext:
-    """The tools of one invocation.
+    """The tools of one invocation at one moment; a value, never changed.
 
     Attributes:
-        effective_tools: what is sent to the model now, in order.
-        available_tools: all that may be used.
-        executors: what runs each tool, by name.
-        return_behaviors: where the result of each tool goes, by name.
+        effective_tools: what is sent to the model now, in order; new ones come last.
+        available_tools: all that may be used, those that a search has yet to find among them.
+        shown: the effective tools by name; what is not in it does not run.
+        available: the available tools by name.
     """
 
-    __slots__ = ("available_tools", "effective_tools", "executors", "return_behaviors")
+    __slots__ = ("available", "available_tools", "effective_tools", "shown")
 
-    def __init__(
-        self,
-        effective_tools: tuple[ToolSpecification, ...],
-        available_tools: tuple[ToolSpecification, ...],
-        executors: Mapping[str, ToolExecutor],
-        return_behaviors: Mapping[str, ReturnBehavior],
-    ) -> None:
-        self.effective_tools = effective_tools
-        self.available_tools = available_tools
-        self.executors = executors
-        self.return_behaviors = return_behaviors
+    def __init__(self, available: Mapping[str, ServiceTool], shown: Mapping[str, ServiceTool]) -> None:
+        self.available = available
+        self.shown = shown
+        self.effective_tools = ToolArray(entry.specification for entry in shown.values())
+        self.available_tools = (
+            self.effective_tools
+            if shown is available
+            else ToolArray(entry.specification for entry in available.values())
+        )
+
+    def with_tools(self, tools: Iterable[ServiceTool]) -> ToolServiceContext:
+        """Return the snapshot with further tools, shown at once; itself where all names are known."""
+        new = {entry.name: entry for entry in tools if entry.name not in self.available}
+        if not new:
+            return self
+        available = {**self.available, **new}
+        return ToolServiceContext(
+            available, available if self.shown is self.available else {**self.shown, **new}
+        )
+
+    def showing(self, names: Iterable[str]) -> ToolServiceContext:
+        """Return the snapshot with some more of its available tools shown; itself where nothing changes."""
+        found = {
+            name: self.available[name] for name in names if name in self.available and name not in self.shown
+        }
+        return ToolServiceContext(self.available, {**self.shown, **found}) if found else self
+
+
+class ToolVisibility(Protocol):
+    """Decides which tools an invocation starts with; a tool search is one."""
+
+    def adjust(self, snapshot: ToolServiceContext, messages: Sequence[Message]) -> ToolServiceContext:
+        """Return the snapshot that the model sees at first.
+
+        Args:
+            snapshot: all tools, all of them shown.
+            messages: the conversation so far.
+        """
+        ...
 
 
 class ToolService:
     """The tools of a service, built once and used by any number of invocations.
 
     Args:
-        tools: functions, callable objects, objects with ``@tool`` methods, plans; mappings of
-            ToolSpecification to executor; or one such mapping.
+        tools: functions, callable objects, objects with ``@tool`` methods, plans, ServiceTools;
+            mappings of ToolSpecification to executor; or one such mapping.
+        providers: sources that are asked in each invocation; the same one twice is asked once.
+        visibility: which tools an invocation starts with; None shows all.
         require_descriptions: refuse a tool that does not tell the model what it is for; otherwise
             the log has a warning.
 
@@ -63,21 +97,24 @@ class ToolService:
         ConfigurationError: something in it is no tool, or two tools have one name.
     """
 
-    def __init__(self, tools: Tools = (), *, require_descriptions: bool = False) -> None:
+    def __init__(
+        self,
+        tools: Tools = (),
+        *,
+        providers: Iterable[ToolProvider] = (),
+        visibility: ToolVisibility | None = None,
+        require_descriptions: bool = False,
+    ) -> None:
         self._require_descriptions = require_descriptions
-        self._specifications: dict[str, ToolSpecification] = {}
-        self._executors: dict[str, ToolExecutor] = {}
-        self._return_behaviors: dict[str, ReturnBehavior] = {}
+        self._tools: dict[str, ServiceTool] = {}
         self._context: ToolServiceContext | None = None
-        if isinstance(tools, Mapping):
-            tools = [tools]
-        if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
-            raise ConfigurationError(
-                f"tools must be a list of tools or a mapping of ToolSpecification to executor, "
-                f"got {type(tools).__name__}."
-            )
-        for source in tools:
-            self.add(source)
+        self.visibility = visibility
+        self.static_providers: list[ToolProvider] = []
+        self.dynamic_providers: list[ToolProvider] = []
+        for entry in sources(tools):
+            self.add(entry)
+        for provider in providers:
+            self.add_provider(provider)
 
     def add(self, source: Any) -> None:
         """Add what one source holds; see the class for what a source may be.
@@ -85,40 +122,112 @@ class ToolService:
         Raises:
             ConfigurationError: it holds no tool, or a name is taken.
         """
-        if isinstance(source, Mapping):
-            for specification, executor in source.items():
-                if not isinstance(specification, ToolSpecification):
-                    raise ConfigurationError(
-                        f"A mapping of tools has ToolSpecification keys, got {type(specification).__name__}."
-                    )
-                self._put(specification, as_executor(executor, specification.name), ReturnBehavior.TO_LLM)
-            return
-        for plan in find_tools(source):
-            self._put(plan.specification, plan, plan.return_behavior)
+        for entry in service_tools(source):
+            if entry.name in self._tools:
+                raise taken(entry.name)
+            problem = missing_description(entry.specification)
+            if problem is not None:
+                if self._require_descriptions:
+                    raise ConfigurationError(problem)
+                logger.warning(problem)
+            self._tools[entry.name] = entry
+            self._context = None
 
-    def _put(
-        self, specification: ToolSpecification, executor: ToolExecutor, behavior: ReturnBehavior
-    ) -> None:
-        name = specification.name
-        if name in self._specifications:
+    def add_provider(self, provider: ToolProvider) -> None:
+        """Add a source that is asked in each invocation.
+
+        Raises:
+            ConfigurationError: it is none.
+        """
+        if not isinstance(provider, ToolProvider):
             raise ConfigurationError(
-                f"Two tools are named {name}: give one of them another name with @tool(name=...)."
+                f"A tool provider has is_dynamic and provide_tools, got {type(provider).__name__}."
             )
-        problem = missing_description(specification)
-        if problem is not None:
-            if self._require_descriptions:
-                raise ConfigurationError(problem)
-            logger.warning(problem)
-        self._specifications[name] = specification
-        self._executors[name] = executor
-        self._return_behaviors[name] = behavior
-        self._context = None
+        known = self.dynamic_providers if provider.is_dynamic else self.static_providers
+        if not any(provider is other for other in known):
+            known.append(provider)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every invocation starts and ends with the same tools."""
+        return not (self.static_providers or self.dynamic_providers or self.visibility)
 
     def context(self) -> ToolServiceContext:
-        """Return the snapshot for one invocation; the same one as long as no tool is added."""
+        """Return the snapshot of the tools that need no provider; the same one as long as none is added."""
         if self._context is None:
-            specifications = ToolArray(self._specifications.values())
-            self._context = ToolServiceContext(
-                specifications, specifications, dict(self._executors), dict(self._return_behaviors)
-            )
+            tools = dict(self._tools)
+            self._context = ToolServiceContext(tools, tools)
         return self._context
+
+
+def sources(tools: Tools) -> Iterable[Any]:
+    """Return the single sources of what a caller gave as tools.
+
+    Raises:
+        ConfigurationError: it is neither a collection nor a mapping.
+    """
+    if isinstance(tools, Mapping):
+        return (tools,)
+    if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
+        raise ConfigurationError(
+            f"tools must be a list of tools or a mapping of ToolSpecification to executor, "
+            f"got {type(tools).__name__}."
+        )
+    return tools
+
+
+def service_tools(source: Any) -> list[ServiceTool]:
+    """Return the tools of one source.
+
+    Raises:
+        ConfigurationError: it holds none.
+    """
+    if isinstance(source, ServiceTool):
+        return [source]
+    if isinstance(source, Mapping):
+        found = []
+        for specification, executor in source.items():
+            if not isinstance(specification, ToolSpecification):
+                raise ConfigurationError(
+                    f"A mapping of tools has ToolSpecification keys, got {type(specification).__name__}."
+                )
+            found.append(ServiceTool(specification, executor))
+        return found
+    return [_of_plan(plan) for plan in find_tools(source)]
+
+
+def provided_tools(given: Any) -> list[ServiceTool]:
+    """Return the tools that a provider gave.
+
+    Raises:
+        ConfigurationError: something in it is no tool, or two of them have one name.
+    """
+    if given is None:
+        return []
+    found: dict[str, ServiceTool] = {}
+    for source in sources(given):
+        for entry in service_tools(source):
+            if entry.name in found:
+                raise taken(entry.name)
+            found[entry.name] = entry
+    return list(found.values())
+
+
+def taken(name: str) -> ConfigurationError:
+    """Return the error for a second tool of one name."""
+    return ConfigurationError(
+        f"Two tools are named {name}: give one of them another name with @tool(name=...)."
+    )
+
+
+def _of_plan(plan: ToolPlan) -> ServiceTool:
+    declaration = plan.declaration
+    return ServiceTool(
+        plan.specification,
+        plan,
+        return_behavior=plan.return_behavior,
+        timeout=declaration.timeout,
+        requires_approval=declaration.requires_approval,
+        max_uses=declaration.max_uses,
+        max_attempts=declaration.max_attempts,
+    )
