@@ -19,6 +19,7 @@ from fasttool.messages import (
     ImageContent,
     Message,
     ProviderContent,
+    ResponseFormat,
     SystemMessage,
     TextContent,
     TokenUsage,
@@ -671,3 +672,21 @@ def test_the_array_of_a_service_is_written_once() -> None:
     assert encode_request(request, model="m") == first
     assert tools.wire["openai"] is kept
     assert encode_request(ChatRequest([UserMessage("hi")], tuple(tools)), model="m") == first
+
+
+def test_the_form_of_an_answer_is_strict_where_that_is_possible():
+    free = {"type": "object", "properties": {"tags": {"type": "object"}}, "required": []}
+    closed = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": []}
+    forms = []
+    for schema, strict in ((closed, None), (closed, False), (free, None)):
+        request = ChatRequest([UserMessage("hi")], response_format=ResponseFormat("answer", schema, strict))
+        forms.append(json.loads(encode_request(request, model="m"))["response_format"])
+    assert [form["type"] for form in forms] == ["json_schema"] * 3
+    assert [form["json_schema"]["strict"] for form in forms] == [True, False, False]
+    assert forms[0]["json_schema"]["schema"] == {
+        "type": "object",
+        "properties": {"n": {"type": ["integer", "null"]}},
+        "required": ["n"],
+        "additionalProperties": False,
+    }
+    assert forms[1]["json_schema"] == {"name": "answer", "strict": False, "schema": closed}

@@ -35,6 +35,8 @@ class OpenAIChatModel(Closing):
         connect_timeout: seconds to get a connection.
         parameters: parameters of every request in the provider's own words (temperature, ...); those of
             a request win over them.
+        supports_response_format: the server takes ``response_format`` with a schema; a service asks one that
+            does not in the user's message.
 
     Raises:
         ConfigurationError: an option cannot be used.
@@ -50,6 +52,7 @@ class OpenAIChatModel(Closing):
         timeout: float = 120.0,
         connect_timeout: float = 10.0,
         parameters: Mapping[str, Any] | None = None,
+        supports_response_format: bool = True,
     ) -> None:
         if not isinstance(model, str) or not model.strip():
             raise ConfigurationError(f"A chat model needs the name of a model, got {model!r}.")
@@ -87,6 +90,7 @@ class OpenAIChatModel(Closing):
             secrets=tuple(secret for secret in secrets if isinstance(secret, str)),
         )
         self.model = model
+        self.supports_response_format = supports_response_format
         self.base_url = address
         self._parameters = dict(parameters or {})
         self._endpoint = endpoint

@@ -20,6 +20,7 @@ from fasttool.messages import (
     ImageContent,
     Message,
     ProviderContent,
+    ResponseFormat,
     SystemMessage,
     TextContent,
     ToolCall,
@@ -72,6 +73,8 @@ def encode_request(
     body: dict[str, Any] = {"model": model, "messages": _encode_messages(request.messages, names)}
     tools = _array_bytes(request.tools)
     choice = request.tool_choice
+    if request.response_format is not None:
+        body["response_format"] = _encode_format(request.response_format)
     if parameters:
         check_parameters(parameters)
         body.update(parameters)
@@ -128,6 +131,15 @@ def tool_names(request: ChatRequest) -> ToolNames:
     if names is _NAMES and extended is not names:  # what the tools keep is not to be taken
         return ToolNames([*(specification.name for specification in request.tools), *further], PROFILE)
     return extended
+
+
+def _encode_format(form: ResponseFormat) -> dict[str, Any]:
+    """Return the form of an answer; held to by the provider where that is possible and not declined."""
+    lowered = lower(form.schema, "openai", strict=form.strict is not False)
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": form.name, "strict": lowered.strict, "schema": lowered.schema},
+    }
 
 
 def _array_names(tools: Sequence[ToolSpecification]) -> ToolNames:
