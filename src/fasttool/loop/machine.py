@@ -31,9 +31,12 @@ from fasttool.errors import (
     RunLimitError,
     TimeExceededError,
     TokensExceededError,
+    ToolArgumentsError,
     ToolAttemptsExceededError,
     ToolCallsExceededError,
+    ToolExecutionError,
     ToolRoundsExceededError,
+    UnknownToolError,
 )
 from fasttool.loop.approval import Decision, PausedRun, decided
 from fasttool.loop.effects import (
@@ -82,6 +85,7 @@ from fasttool.tools.service_tool import ServiceTool
 
 CUT_OFF = "This call was not executed: the answer was cut off at the output limit before it was complete."
 NOT_REACHED = "This call was not executed: the run ended at an earlier call."
+ENDED_HERE = "The run ended with an error at this call."
 INTERRUPTED = "This call was interrupted; whether it took effect is not known."
 NO_MORE_ROUNDS = "This call was not executed: the limit of rounds with tool calls is reached."
 LIMIT_REACHED = "This call was not executed: a limit of the run is reached."
@@ -100,6 +104,8 @@ def run_loop(
     service: ToolService,
     options: LoopOptions,
     context: InvocationContext | None = None,
+    *,
+    is_part: bool = False,
 ) -> Generator[Effect, Any, Result[Any]]:
     """Yield effects until the model answers, and return the result.
 
@@ -108,11 +114,13 @@ def run_loop(
         service: what the model may call.
         options: how the run behaves.
         context: the invocation.
+        is_part: it is part of something larger, which tells of its beginning and its end.
 
     Raises:
         FastToolError: the run failed; ``result`` of the error is the partial result.
     """
-    return _Run(messages, service, options, context or InvocationContext()).steps()
+    run = _Run(messages, service, options, context or InvocationContext())
+    return run.steps() if is_part else bounded(run.steps(), options, run.context)
 
 
 def resume_loop(
@@ -137,13 +145,32 @@ def resume_loop(
     message, rejected = decided(paused, decisions)
     run = _Run([] if options.has_memory else paused.messages, service, options, context)
     run.take_up(paused)
-    return run.steps(message, rejected)
+    return bounded(run.steps(message, rejected), options, context)
+
+
+def bounded(
+    steps: Generator[Effect, Any, Result[Any]], options: LoopOptions, context: InvocationContext
+) -> Generator[Effect, Any, Result[Any]]:
+    """Return steps that tell of their beginning and their end; the steps themselves where nobody listens."""
+    return _told(steps, options, context) if options.listeners else steps
+
+
+def _told(
+    steps: Generator[Effect, Any, Result[Any]], options: LoopOptions, context: InvocationContext
+) -> Generator[Effect, Any, Result[Any]]:
+    tell(options.listeners, RunStarted(context))
+    try:
+        result = yield from steps
+    except Exception as error:
+        tell(options.listeners, RunFailed(error))
+        raise
+    tell(options.listeners, RunCompleted(result) if result.paused is None else RunPaused(result))
+    return result
 
 
 class _Run:
     __slots__ = (
         "_calls",
-        "_context",
         "_deadline",
         "_failures",
         "_ids",
@@ -155,6 +182,7 @@ class _Run:
         "_user_message",
         "_uses",
         "_view",
+        "context",
         "result",
     )
 
@@ -172,7 +200,7 @@ class _Run:
         self._service = service
         self._tools: ToolServiceContext = service.context()
         self._options = options
-        self._context = context
+        self.context = context
         self._ids: set[str] | None = None
         self._rounds = 0
         self._calls = 0
@@ -201,15 +229,13 @@ class _Run:
         tool_choice = options.tool_choice
         service = self._service
         try:
-            if options.listeners:
-                self._tell(RunStarted(self._context))
             if options.has_memory:
                 yield from self._recall()
             if not service.is_fixed:
                 self._user_message = self._last_user_message()
                 yield from self._assemble()
             if waiting is not None and (yield from self._round(waiting, False, rejected or {})):
-                return self._ended()
+                return result
             first = True
             while True:
                 if service.dynamic_providers:
@@ -230,16 +256,13 @@ class _Run:
                 if not message.tool_calls:
                     yield from self._keep(message)
                     result.content = message.text
-                    return self._ended()
+                    return result
                 message = self._with_unique_ids(message)
                 cut = response.finish_reason is _CUT_OFF_AT_LIMIT
                 if (yield from self._round(message, cut, None)):
-                    return self._ended()
-        except Exception as error:
-            if isinstance(error, FastToolError):
-                error.result = result
-            if options.listeners:
-                self._tell(RunFailed(error))
+                    return result
+        except FastToolError as error:
+            error.result = result
             raise
 
     # ------------------------------------------------------------------------------ before the first request
@@ -271,11 +294,11 @@ class _Run:
             self._tools = self._tools.with_tools(provided_tools(given))
 
     def _provider_request(self) -> ToolProviderRequest:
-        return ToolProviderRequest(self._context, self._user_message, tuple(self._view))
+        return ToolProviderRequest(self.context, self._user_message, tuple(self._view))
 
     def _last_user_message(self) -> UserMessage | None:
-        if self._context.user_message is not None:
-            return self._context.user_message
+        if self.context.user_message is not None:
+            return self.context.user_message
         return next((m for m in reversed(self.result.messages) if isinstance(m, UserMessage)), None)
 
     def _request(self, tool_choice: ToolChoice | str | None, first: bool) -> ChatRequest:
@@ -290,7 +313,7 @@ class _Run:
             messages, self._tools.effective_tools, tool_choice, options.parameters, options.response_format
         )
         if options.transform_request is not None:
-            request = options.transform_request(request, self._context)
+            request = options.transform_request(request, self.context)
             if not isinstance(request, ChatRequest):
                 raise ConfigurationError(
                     f"transform_request must return a ChatRequest, got {type(request).__name__}."
@@ -389,7 +412,7 @@ class _Run:
             if tool is None or tool.requires_approval is False or (cut and call is calls[-1]):
                 continue
             needs = tool.requires_approval
-            if needs is True or needs(call, self._context):
+            if needs is True or needs(call, self.context):
                 found.append(call)
         return tuple(found)
 
@@ -399,7 +422,7 @@ class _Run:
             list(result.messages),
             message,
             waiting,
-            self._context.memory_id,
+            self.context.memory_id,
             self._rounds,
             self._calls,
             result.usage,
@@ -474,7 +497,7 @@ class _Run:
                     self._tools = self._tools.showing(name for name in names if isinstance(name, str))
 
     def _settle(self, call: ToolCall, error: Exception) -> ToolExecutionResult:
-        return self._options.failures.settle(call, error, self._context)
+        return self._options.failures.settle(call, error, self.context)
 
     def _answer(
         self,
@@ -501,7 +524,9 @@ class _Run:
                 if ran and ran[place]:
                     executions.append(ToolExecution(invocations[place].call, found))
             elif isinstance(outcome, Aborted):
-                found = _refusal(str(outcome.error) or type(outcome.error).__name__)
+                # What a hook or a handler of the application says is not for the model.
+                known = isinstance(outcome.error, (ToolArgumentsError, ToolExecutionError, UnknownToolError))
+                found = _refusal(str(outcome.error) if known else ENDED_HERE)
             else:
                 found = _refusal(INTERRUPTED if outcome is STARTED else NOT_REACHED)
             failed = failed or found.is_error
@@ -565,13 +590,6 @@ class _Run:
             taken_ids.add(call.id)
             calls.append(call)
         return AiMessage(message.text, tuple(calls), message.contents, message.attributes)
-
-    # ------------------------------------------------------------------------------ the end
-    def _ended(self) -> Result[Any]:
-        if self._options.listeners:
-            result = self.result
-            self._tell(RunCompleted(result) if result.paused is None else RunPaused(result))
-        return self.result
 
     def _tell(self, event: RunEvent) -> None:
         tell(self._options.listeners, event)

@@ -10,17 +10,14 @@ from typing import Any, TypeVar, Unpack
 from fasttool.errors import ApprovalRequiredError, ConfigurationError
 from fasttool.loop.drivers import Run, drive
 from fasttool.loop.events import Listener
-from fasttool.loop.machine import run_loop
 from fasttool.loop.options import LoopOptions, RunOptions, read_options
 from fasttool.loop.result import Result
 from fasttool.loop.run import check_tool_choice
 from fasttool.loop.streaming import TokenStream
 from fasttool.memory.protocol import ChatMemory
-from fasttool.messages import Message, SystemMessage
 from fasttool.models.protocol import ChatModel
 from fasttool.service.markers import RetrievedContent
 from fasttool.service.method import Call, MethodPlan, Returns
-from fasttool.service.output import fits
 from fasttool.service.templates import Template
 from fasttool.service.turn import Hooks, InputGuardrail, OutputGuardrail, Retriever, turn_steps
 from fasttool.tools.declaration import DECLARATION
@@ -216,20 +213,9 @@ class _Server:
         if changes:
             options = replace(options, **changes)
         system = self._system_text(plan, call, context)
-        if self._hooks.is_empty and returns.reader is None:
-            messages: list[Message] = [SystemMessage(system), call.message] if system else [call.message]
-            machine = run_loop(messages, self._service, options, context)
-        else:
-            machine = turn_steps(
-                system,
-                call.message,
-                self._service,
-                options,
-                context,
-                self._hooks,
-                returns,
-                instruction,
-            )
+        machine = turn_steps(
+            system, call.message, self._service, options, context, self._hooks, returns, instruction
+        )
         return Run(machine, self._model, context, options, self._execution, memory)
 
     def _memory_of(self, plan: MethodPlan, call: Call) -> ChatMemory | None:
@@ -308,16 +294,6 @@ def _returned(result: Result[Any], returns: Returns) -> Any:
         return None
     if returns.is_message:
         return result.responses[-1].message
-    if result.messages[-1].role == "assistant":
-        return "" if result.content is None and returns.kind is str else result.content
-    calls = result.responses[-1].message.tool_calls
-    values = [execution.result.value for execution in result.executions[-len(calls) :]]
-    found = [value for value in values if value is not None]
-    if not found:
-        return None
-    if len(found) == 1 and fits(found[0], returns.kind):
-        return found[0]
-    raise ConfigurationError(
-        "The results of tools were returned immediately, and they are not the one value that the method is "
-        "declared to return: declare it to return Result."
-    )
+    if result.messages[-1].role == "assistant" and result.content is None and returns.kind is str:
+        return ""
+    return result.content

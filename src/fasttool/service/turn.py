@@ -9,14 +9,21 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fasttool.errors import ConfigurationError, GuardrailError, OutputFormatError, Reprompt
+from fasttool.errors import (
+    ConfigurationError,
+    FastToolError,
+    GuardrailError,
+    OutputFormatError,
+    Reprompt,
+)
 from fasttool.loop.effects import CallFunction, Effect
-from fasttool.loop.machine import run_loop
+from fasttool.loop.machine import bounded, run_loop
 from fasttool.loop.options import LoopOptions, RetrievedMessage
 from fasttool.loop.result import Result
 from fasttool.messages import Message, SystemMessage, TextContent, UserMessage
 from fasttool.service.markers import RetrievedContent
 from fasttool.service.method import Returns, user_message_of
+from fasttool.service.output import fits
 from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.service import ToolService
 
@@ -50,11 +57,6 @@ class Hooks:
     output_guardrails: tuple[OutputGuardrail, ...] = ()
     max_reprompts: int = 1
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
-        return self.retriever is None and not self.input_guardrails and not self.output_guardrails
-
 
 def turn_steps(
     system: str | None,
@@ -83,6 +85,20 @@ def turn_steps(
         OutputFormatError: the answer is not of the type that was asked for.
         FastToolError: the run failed.
     """
+    steps = _steps(system, message, service, options, context, hooks, returns, instruction)
+    return bounded(steps, options, context)
+
+
+def _steps(
+    system: str | None,
+    message: UserMessage,
+    service: ToolService,
+    options: LoopOptions,
+    context: InvocationContext,
+    hooks: Hooks,
+    returns: Returns,
+    instruction: str,
+) -> Generator[Effect, Any, Result[Any]]:
     kept = message
     if hooks.retriever is not None:
         found = yield CallFunction(hooks.retriever, (message, context))
@@ -102,7 +118,7 @@ def turn_steps(
         options = replace(options, retrieved=RetrievedMessage(kept, message, every))
     context.user_message = message
     messages: list[Message] = [SystemMessage(system), kept] if system else [kept]
-    result = yield from run_loop(messages, service, options, context)
+    result = yield from run_loop(messages, service, options, context, is_part=True)
     for attempt in range(hooks.max_reprompts + 1):
         try:
             yield from _accept(result, context, hooks, returns)
@@ -112,9 +128,11 @@ def turn_steps(
             again = UserMessage(str(error))
             before = result
             new: Sequence[Message] = [again] if options.has_memory else [*before.messages, again]
-            result = yield from run_loop(new, service, replace(options, tool_choice=None), context)
+            result = yield from run_loop(
+                new, service, replace(options, tool_choice=None), context, is_part=True
+            )
             result = _together(before, result)
-        except GuardrailError as error:
+        except FastToolError as error:
             error.result = result
             raise
         else:
@@ -138,8 +156,11 @@ def _accept(
     result: Result[Any], context: InvocationContext, hooks: Hooks, returns: Returns
 ) -> Generator[Effect, Any, None]:
     """Look at the answer of a run; put what it is read as in its place."""
-    if result.paused is not None or result.messages[-1].role != "assistant":
-        return  # there is no answer of the model: it waits, or a tool gave the result
+    if result.paused is not None:
+        return
+    if result.messages[-1].role != "assistant":
+        result.content = _given(result, returns)
+        return
     for guardrail in hooks.output_guardrails:
         said = yield CallFunction(guardrail, (result, context))
         if said is not None:
@@ -150,6 +171,27 @@ def _accept(
             result.content = said
     if returns.reader is not None:
         result.content = returns.reader.read(result.content)
+
+
+def _given(result: Result[Any], returns: Returns) -> Any:
+    """Return what a method returns for results that go to the caller (reference: core, section 6).
+
+    Raises:
+        ConfigurationError: they are not the one value that the method returns.
+    """
+    if returns.is_result or returns.is_stream or returns.is_message or returns.kind is None:
+        return None
+    calls = result.responses[-1].message.tool_calls
+    values = [execution.result.value for execution in result.executions[-len(calls) :]]
+    found = [value for value in values if value is not None]
+    if not found:
+        return None
+    if len(found) == 1 and fits(found[0], returns.kind):
+        return found[0]
+    raise ConfigurationError(
+        "The results of tools were returned immediately, and they are not the one value that the method is "
+        "declared to return: declare it to return Result."
+    )
 
 
 def _final(error: Reprompt | OutputFormatError, result: Result[Any]) -> Exception:
