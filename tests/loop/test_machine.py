@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fasttool.errors import ModelResponseError, ModelServerError, ToolRoundsExceededError
+from fasttool.errors import ModelResponseError, ModelServerError, ToolExecutionError, ToolRoundsExceededError
 from fasttool.loop.effects import STARTED, Aborted, CallModel, RunTools
 from fasttool.loop.machine import (
     CUT_OFF,
@@ -234,8 +234,8 @@ def test_an_aborted_call_leaves_results_for_all():
     next(machine)
     effect = machine.send(calls("echo", "echo", "echo"))
     effect.outcomes[0] = ToolExecutionResult("one")
-    effect.outcomes[1] = Aborted(ModelServerError("stop here"))
-    with pytest.raises(ModelServerError) as raised:
+    effect.outcomes[1] = Aborted(ToolExecutionError("echo", "stop here"))
+    with pytest.raises(ToolExecutionError) as raised:
         machine.send(None)
     messages = raised.value.result.messages
     assert_well_formed(messages)

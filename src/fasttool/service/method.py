@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from fasttool.errors import ConfigurationError
 from fasttool.loop.result import Result
@@ -255,6 +256,9 @@ def _role(annotation: Any) -> str:
         for marker, role in _MARKERS.items():
             if extra is marker or isinstance(extra, marker):
                 return role
+    if get_origin(annotation) in (Union, types.UnionType):
+        members = [member for member in get_args(annotation) if member is not type(None)]
+        annotation = members[0] if len(members) == 1 else annotation
     if isinstance(annotation, type):
         if issubclass(annotation, InvocationParameters):
             return "invocation parameters"
