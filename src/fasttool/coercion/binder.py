@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -30,6 +31,7 @@ from fasttool._ext.coerce import (
     ArgumentBinder,
     Coercer,
 )
+from fasttool._ext.problems import listed
 from fasttool.coercion.arguments import read_arguments
 from fasttool.errors import ConfigurationError, ToolArgumentsError
 from fasttool.schema.constraints import checks
@@ -73,6 +75,10 @@ _BY_WIDTH = (
     *(TAGGED, OBJECT, TUPLE, LIST, MAP, TEXT, ANY),
 )
 _WIDTHS = {kind: width for width, kind in enumerate(_BY_WIDTH)}
+# What a foreign schema can make a sentence of must end somewhere.
+_SHOWN_CHOICES = 200
+_MAX_ACCEPTS = 2000
+_INTEGER_TEXT = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 
 def argument_binder(
@@ -107,6 +113,7 @@ class _Compiler:
     """One pass over the forms of one tool; an object that contains itself gives one node."""
 
     def __init__(self) -> None:
+        self._known: dict[tuple[Form, bool, bool], Coercer] = {}
         self._objects: dict[ObjectForm, dict[bool, Coercer]] = {}
         self._aliases: dict[AliasForm, dict[bool, Coercer]] = {}
         self._opaque = False
@@ -137,13 +144,24 @@ class _Compiler:
         )
 
     def coercer(self, form: Form, *, optional: bool = False, whole: bool = False) -> Coercer:
-        """Return the node of a form; with a node above it for each that has constraints."""
-        if not form.constraints or isinstance(form, (OptionalForm, UseForm)):
+        """Return the node of a form; with a node above it for each that has constraints or checks.
+
+        A form that is met again has the same node: a schema can refer to one part from ever so many places.
+        """
+        key = (form, optional, whole)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._limited(form, optional=optional, whole=whole)
+        return known
+
+    def _limited(self, form: Form, *, optional: bool, whole: bool) -> Coercer:
+        if not (form.constraints or form.checks) or isinstance(form, (OptionalForm, UseForm)):
             return self._node(form, optional=optional, whole=whole)
         inner = self._node(form)
-        limits = ", ".join(f"{keyword} {limit}" for keyword, limit in form.constraints.items())
-        coercer = Coercer(CHECKED, f"{inner.accepts} ({limits})", optional)
-        coercer.set_checks(inner, checks(form.constraints))
+        limits = [f"{keyword} {limit}" for keyword, limit in form.constraints.items()]
+        limits += [words for words, _ in form.checks]
+        coercer = Coercer(CHECKED, _brief(f"{inner.accepts} ({', '.join(limits)})"), optional)
+        coercer.set_checks(inner, [*checks(form.constraints), *(check for _, check in form.checks)])
         return coercer
 
     def _node(self, form: Form, *, optional: bool = False, whole: bool = False) -> Coercer:
@@ -169,11 +187,11 @@ class _Compiler:
         if isinstance(form, ObjectForm):
             return self._object(form, optional)
         if isinstance(form, AliasForm):
-            return self._alias(form, optional or isinstance(form.inner, OptionalForm))
+            return self._alias(form, optional or isinstance(form.inner, (OptionalForm, AnyForm)))
         if isinstance(form, TupleForm):
             places = [self.coercer(item) for item in form.items]
             accepts = ", ".join(place.accepts for place in places)
-            coercer = Coercer(TUPLE, f"a list of {len(places)} elements ({accepts})", optional)
+            coercer = Coercer(TUPLE, _brief(f"a list of {len(places)} elements ({accepts})"), optional)
             coercer.set_members(places, form.construct)
             return coercer
         if isinstance(form, UnionForm):
@@ -187,21 +205,34 @@ class _Compiler:
                 return coercer
             members = [self.coercer(member) for member in form.members]
             optional = optional or any(isinstance(member, AnyForm) for member in form.members)
-            coercer = Coercer(
-                UNION, " or ".join(dict.fromkeys(member.accepts for member in members)), optional
-            )
+            coercer = Coercer(UNION, _brief(_alternatives(members)), optional)
             coercer.set_members(sorted(members, key=_width))
-            return coercer
+            return coercer if not form.exact else self._exact_first(coercer, form, optional)
         if isinstance(form, MapForm):
             coercer = Coercer(MAP, "an object", optional)
             coercer.set_items(self.coercer(form.value), None if form.key is None else self.coercer(form.key))
             return coercer
         if isinstance(form, ListForm):
             item = self.coercer(form.item)
-            coercer = Coercer(LIST, f"a list (each element: {item.accepts})", optional)
+            coercer = Coercer(LIST, _brief(f"a list (each element: {item.accepts})"), optional)
             coercer.set_items(item, None, form.construct)
             return coercer
         raise TypeError(f"{type(form).__name__} has no coercer")
+
+    def _exact_first(self, coercer: Coercer, form: UnionForm, optional: bool) -> Coercer:
+        """Return a node that takes what fits exactly as it stands, and leaves the rest to ``coercer``.
+
+        A node tells members apart by the JSON type alone, and takes the first that converts.
+        """
+        self._opaque = True
+        members = []
+        for check in form.exact:
+            member = Coercer(CHECKED, "any value")
+            member.set_checks(Coercer(ANY, "any value"), (check,))
+            members.append(member)
+        first = Coercer(UNION, coercer.accepts, optional)
+        first.set_members([*members, coercer])
+        return first
 
     def _alias(self, form: AliasForm, optional: bool) -> Coercer:
         known = self._aliases.setdefault(form, {})
@@ -215,7 +246,7 @@ class _Compiler:
         known = self._objects.setdefault(form, {})
         if optional in known:
             return known[optional]
-        names = ", ".join(entry.wire_name for entry in form.fields)
+        names = listed(entry.wire_name for entry in form.fields) if form.fields else ""
         coercer = known[optional] = Coercer(
             OBJECT, f"an object with {names}" if names else "an object", optional
         )
@@ -250,6 +281,20 @@ def _tags(form: UnionForm) -> tuple[str, dict[str, Form]] | None:
 def _requires(form: Form, name: str) -> bool:
     fields = form.fields if isinstance(form, ObjectForm) else []
     return any(entry.required for entry in fields if entry.wire_name == name)
+
+
+def _alternatives(members: Sequence[Coercer]) -> str:
+    """Return what a union accepts; a number beside an integer says all."""
+    texts = list(dict.fromkeys(member.accepts for member in members))
+    return " or ".join(
+        text
+        for text in texts
+        if not (text.startswith("an integer") and f"a number{text.removeprefix('an integer')}" in texts)
+    )
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _MAX_ACCEPTS else text[: _MAX_ACCEPTS - 3] + "..."
 
 
 def _width(coercer: Coercer) -> int:
@@ -315,9 +360,27 @@ def _literal(form: LiteralForm, optional: bool) -> Coercer:
         folded[key] = MISSING if key in folded else text
     clear = {key: text for key, text in folded.items() if text is not MISSING}
     others = [(value, value) for value in form.values if not isinstance(value, str)]
-    accepts = ", ".join(
-        str(value).lower() if isinstance(value, bool) else str(value) for value in form.values
+    accepts = listed(
+        (str(value).lower() if isinstance(value, bool) else str(value) for value in form.values),
+        _SHOWN_CHOICES,
     )
     coercer = Coercer(CHOICE, f"one of {accepts}", optional)
+    if form.by_text:
+        clear = {**{_text(value): value for value, _ in others if type(value) is not bool}, **clear}
+        known = {_text(value) for value, _ in others}
+        others += [(value, text) for value, text in _scalars(texts) if _text(value) not in known]
     coercer.set_choices(texts, clear, clear, others)
     return coercer
+
+
+def _text(value: Any) -> str:
+    return str(value).casefold()
+
+
+def _scalars(texts: Iterable[str]) -> Iterator[tuple[Any, str]]:
+    """Yield the integer or the boolean that a text writes, and the text."""
+    for text in texts:
+        if text.casefold() in ("true", "false"):
+            yield text.casefold() == "true", text
+        elif _INTEGER_TEXT.fullmatch(text):
+            yield int(text), text

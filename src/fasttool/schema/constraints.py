@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from fasttool.schema.forms import (
@@ -23,6 +24,7 @@ from fasttool.schema.forms import (
     StringForm,
     TupleForm,
 )
+from fasttool.schema.patterns import pattern_refusal
 
 Check = Callable[[Any], str | None]
 """Returns what is wrong with a value, None where nothing is."""
@@ -92,23 +94,40 @@ def _single(extras: Iterable[Any]) -> Iterator[Any]:
             yield from _single(inner)
 
 
-def enforced_keywords(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of a foreign schema that are enforced; those that cannot be are left out.
+_KEYWORDS: dict[str, tuple[str, ...]] = {
+    "string": ("minLength", "maxLength"),
+    "integer": tuple(_BOUNDS.values()),
+    "number": tuple(_BOUNDS.values()),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
+
+
+def limit_checks(kind: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, Check]]:
+    """Yield, for each limit that a foreign schema sets to values of a JSON type, its words and its check.
 
     Args:
-        form: what the schema describes.
-        schema: in normal form; a pattern may be one that Python does not know.
+        kind: name of the JSON type.
+        schema: may say anything; limits that make no sense are passed over.
     """
-    kinds = _BOUNDS.values() if isinstance(form, _NUMBERS) else _SIZES.get(type(form), ())
-    found = {name: schema[name] for name in kinds if isinstance(schema.get(name), (int, float))}
-    pattern = schema.get("pattern") if isinstance(form, StringForm) else None
+    for keyword in _KEYWORDS.get(kind, ()):
+        limit = schema.get(keyword)
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not math.isfinite(limit):
+            continue
+        if keyword == "multipleOf" and limit <= 0:
+            continue
+        if isinstance(limit, float) and limit.is_integer():
+            limit = int(limit)
+        yield f"{keyword} {limit}", _MAKERS[keyword](limit)
+    pattern = schema.get("pattern") if kind == "string" else None
     if isinstance(pattern, str):
-        try:
-            re.compile(pattern)
-        except re.error:
-            return found
-        found["pattern"] = pattern
-    return found
+        refuses = pattern_refusal(pattern)
+        if refuses is not None:
+            yield f"pattern {pattern}", _foreign_pattern(pattern, refuses)
+
+
+def _foreign_pattern(pattern: str, refuses: Callable[[str], bool]) -> Check:
+    return lambda value: f"must match the pattern {pattern}" if refuses(value) else None
 
 
 def checks(keywords: Mapping[str, Any]) -> list[Check]:
@@ -150,8 +169,8 @@ def _multiple(limit: Any) -> Check:
             try:
                 quotient = float(value / (limit if isinstance(value, int) else type(value)(limit)))
                 whole = abs(quotient - round(quotient)) < 1e-9
-            except ArithmeticError:  # the quotient is beyond all limits
-                whole = False
+            except ArithmeticError:  # the quotient is beyond all limits of floats
+                whole = isinstance(value, int) and Fraction(value) % Fraction(str(limit)) == 0
         return None if whole else f"must be a multiple of {limit}"
 
     return check

@@ -28,10 +28,12 @@ class Form:
     Args:
         description: shown in the schema; None for none.
         constraints: further keywords of its JSON Schema, shown and enforced (minimum, pattern, ...).
+        checks: what else is enforced and never shown: words for it, and what returns the fault of a value.
     """
 
     description: str | None = None
     constraints: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    checks: tuple[tuple[str, Callable[[Any], str | None]], ...] = field(default=(), kw_only=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -94,9 +96,15 @@ class EnumForm(Form):
 
 @dataclass(slots=True, eq=False)
 class LiteralForm(Form):
-    """One of a few JSON scalars."""
+    """One of a few JSON scalars.
+
+    Args:
+        values: the scalars.
+        by_text: a number stands for its text, and a text for its number, where only that is one of them.
+    """
 
     values: tuple[Any, ...] = field(kw_only=True)
+    by_text: bool = field(default=False, kw_only=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -213,6 +221,13 @@ class AliasForm(Form):
 
 @dataclass(slots=True, eq=False)
 class UnionForm(Form):
-    """What any of ``members`` may be; at least two of them."""
+    """What any of ``members`` may be; at least two of them.
+
+    Args:
+        members: what it may be.
+        exact: a value in which one of these checks, at least two, finds no fault is taken as it stands,
+            before any member may convert something in it.
+    """
 
     members: tuple[Form, ...] = field(kw_only=True)
+    exact: tuple[Callable[[Any], str | None], ...] = field(default=(), kw_only=True)
