@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fasttool.errors import ToolExecutionError, ToolTimeoutError
 from fasttool.loop.calls import changed, settled, settled_hook
@@ -17,6 +17,9 @@ from fasttool.messages import ToolCall
 from fasttool.tools.executor import ToolExecutionResult, execution_result
 from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.threads import using
+
+if TYPE_CHECKING:
+    from fasttool.loop.telemetry import RunTrace
 
 GRACE = 0.5
 """Seconds that cancelled calls have to clean up before the run goes on without them."""
@@ -186,9 +189,13 @@ class EarlyCalls:
     Args:
         context: the invocation.
         listeners: are told of each call.
+        trace: gives each call a span; None for none.
     """
 
-    def __init__(self, context: InvocationContext, listeners: Sequence[Any]) -> None:
+    def __init__(
+        self, context: InvocationContext, listeners: Sequence[Any], trace: RunTrace | None = None
+    ) -> None:
+        self._trace = trace
         self._context = context
         self._listeners = listeners
         self._held: tuple[int, ToolCall] | None = None
@@ -200,6 +207,8 @@ class EarlyCalls:
             held_place, held = self._held
             round_of_one = effect.early(held) if effect.early is not None else None
             if round_of_one is not None:
+                if self._trace is not None:
+                    self._trace.trace_calls(round_of_one)
                 invocation = round_of_one.invocations[0]
                 tell(self._listeners, ToolStarted(held))
                 task = asyncio.create_task(

@@ -98,6 +98,8 @@ async def _adrive(run: Run, clock: Clock) -> Result[Any]:
 async def aperform(run: Run, effect: Effect) -> Any:
     """Do anything but call the model."""
     if type(effect) is RunTools:
+        if run.trace is not None:
+            run.trace.trace_calls(effect)
         return await arun_calls(effect, run.context, run.execution, run.options.listeners)
     if isinstance(effect, AskProvider):
         provide = getattr(effect.provider, "aprovide_tools", None)

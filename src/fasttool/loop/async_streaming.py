@@ -72,7 +72,9 @@ class _LookingOn:
         self._stream = stream
         self._run = run
         self._told = told
-        self._early = EarlyCalls(run.context, run.options.listeners) if run.execution.eager else None
+        self._early: EarlyCalls | None = None
+        if run.execution.eager:
+            self._early = EarlyCalls(run.context, run.options.listeners, run.trace)
         self.outcome: object = None
 
     async def events(self, effect: Effect) -> AsyncGenerator[StreamEvent, None]:
@@ -112,6 +114,8 @@ class _LookingOn:
 
     async def _calls(self, effect: RunTools) -> AsyncGenerator[StreamEvent, None]:
         run, told = self._run, self._told
+        if run.trace is not None:
+            run.trace.trace_calls(effect)
         calls = asyncio.ensure_future(
             arun_calls(effect, run.context, run.execution, run.options.listeners, self._early)
         )

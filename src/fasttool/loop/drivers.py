@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Generator
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from fasttool.errors import ConfigurationError
 from fasttool.loop.calls import run_calls
@@ -23,6 +24,9 @@ from fasttool.memory.protocol import ChatMemory
 from fasttool.models.protocol import ChatModel
 from fasttool.tools.invocation import InvocationContext
 
+if TYPE_CHECKING:
+    from fasttool.loop.telemetry import OpenTelemetry, RunTrace
+
 Machine = Generator[Effect, Any, Result[Any]]
 
 
@@ -36,9 +40,10 @@ class Run:
         options: how the run behaves.
         execution: how calls are run.
         memory: the conversation; None where there is none.
+        trace: the spans of the run; None where nobody wants them.
     """
 
-    __slots__ = ("context", "execution", "machine", "memory", "model", "options")
+    __slots__ = ("context", "execution", "machine", "memory", "model", "options", "trace")
 
     def __init__(
         self,
@@ -48,6 +53,7 @@ class Run:
         options: LoopOptions,
         execution: Execution,
         memory: ChatMemory | None = None,
+        trace: RunTrace | None = None,
     ) -> None:
         self.machine = machine
         self.model = model
@@ -55,6 +61,23 @@ class Run:
         self.options = options
         self.execution = execution
         self.memory = memory
+        self.trace = trace
+
+
+def traced(
+    options: LoopOptions, model: ChatModel, telemetry: OpenTelemetry | None
+) -> tuple[LoopOptions, ChatModel, RunTrace | None]:
+    """Return what a run works with where spans are made of it.
+
+    Raises:
+        ConfigurationError: telemetry is something else.
+    """
+    if telemetry is None:
+        return options, model, None
+    if not callable(getattr(telemetry, "run", None)):
+        raise ConfigurationError(f"telemetry must be an OpenTelemetry, got {type(telemetry).__name__}.")
+    trace = telemetry.run(model)
+    return replace(options, listeners=(*options.listeners, trace)), trace.model, trace
 
 
 def drive(run: Run) -> Result[Any]:
@@ -84,6 +107,8 @@ def _drive(run: Run) -> Result[Any]:
 def perform(run: Run, effect: Effect) -> Any:
     """Do anything but call the model."""
     if type(effect) is RunTools:
+        if run.trace is not None:
+            run.trace.trace_calls(effect)
         return run_calls(effect, run.context, run.execution, run.options.listeners)
     if isinstance(effect, AskProvider):
         return effect.provider.provide_tools(effect.request)

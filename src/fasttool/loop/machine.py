@@ -161,7 +161,7 @@ def _told(
     tell(options.listeners, RunStarted(context))
     try:
         result = yield from steps
-    except Exception as error:
+    except BaseException as error:  # a cancellation ends a run as well
         tell(options.listeners, RunFailed(error))
         raise
     tell(options.listeners, RunCompleted(result) if result.paused is None else RunPaused(result))

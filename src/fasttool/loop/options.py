@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor as ThreadExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from fasttool.errors import ConfigurationError
 from fasttool.loop.events import Listener
@@ -15,6 +15,9 @@ from fasttool.loop.result import ToolExecution
 from fasttool.memory.protocol import ChatMemory
 from fasttool.messages import ChatRequest, ResponseFormat, ToolCall, ToolChoice, UserMessage
 from fasttool.tools.invocation import InvocationContext
+
+if TYPE_CHECKING:
+    from fasttool.loop.telemetry import OpenTelemetry
 
 BeforeTool = Callable[[ToolCall, InvocationContext], Any]
 """Is called before a tool runs.  It returns None to go on, a ToolCall to run with other arguments, or
@@ -55,6 +58,7 @@ class RunOptions(TypedDict, total=False):
         before_tool: see BeforeTool.
         after_tool: see AfterTool.
         transform_request: see RequestTransformer.
+        telemetry: what makes spans of the run.
     """
 
     memory: ChatMemory | None
@@ -78,6 +82,7 @@ class RunOptions(TypedDict, total=False):
     before_tool: BeforeTool | None
     after_tool: AfterTool | None
     transform_request: RequestTransformer | None
+    telemetry: OpenTelemetry | None
 
 
 def _is_count(value: Any) -> bool:
@@ -196,6 +201,7 @@ _EXECUTION = Execution()
 _EXECUTION_KEYS = frozenset(
     ("concurrent", "max_concurrency", "eager", "executor", "before_tool", "after_tool")
 )
+_RUN_KEYS = ("memory", "context", "errors", "telemetry")
 _FAILURE_KEYS = ("unknown_tool", "arguments_error", "execution_error")
 
 
@@ -219,7 +225,7 @@ def read_options(options: Mapping[str, Any]) -> tuple[LoopOptions, Execution]:
     given = {
         name: value
         for name, value in options.items()
-        if name not in _EXECUTION_KEYS and name not in ("memory", "context", "errors", *_FAILURE_KEYS)
+        if name not in _EXECUTION_KEYS and name not in (*_RUN_KEYS, *_FAILURE_KEYS)
     }
     policies = dict.fromkeys(_FAILURE_KEYS, options["errors"]) if "errors" in options else {}
     policies |= {name: options[name] for name in _FAILURE_KEYS if name in options}

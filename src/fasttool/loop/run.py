@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from fasttool.errors import ConfigurationError
 from fasttool.loop.approval import Decision, PausedRun
-from fasttool.loop.drivers import Run, drive
+from fasttool.loop.drivers import Run, drive, traced
 from fasttool.loop.events import Listener
 from fasttool.loop.machine import resume_loop, run_loop
 from fasttool.loop.options import RunOptions, read_listeners, read_options
@@ -129,8 +129,9 @@ def _start(
     context, memory = _context(options)
     if loop.tool_choice is not None:
         check_tool_choice(loop.tool_choice, service)
+    loop, model, trace = traced(loop, model, options.get("telemetry"))
     machine = run_loop(conversation(messages), service, loop, context)
-    return Run(machine, model, context, loop, execution, memory)
+    return Run(machine, model, context, loop, execution, memory, trace)
 
 
 def _resume(
@@ -145,8 +146,9 @@ def _resume(
     service = tools if isinstance(tools, ToolService) else ToolService(tools)
     loop, execution = read_options(options)
     context, memory = _context(options, paused.memory_id)
+    loop, model, trace = traced(loop, model, options.get("telemetry"))
     machine = resume_loop(paused, decisions, service, loop, context)
-    return Run(machine, model, context, loop, execution, memory)
+    return Run(machine, model, context, loop, execution, memory, trace)
 
 
 def _context(options: Mapping[str, Any], memory_id: Any = None) -> tuple[InvocationContext, Any]:

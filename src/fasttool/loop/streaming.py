@@ -141,6 +141,8 @@ class TokenStream:
             return (yield from _answer(run, effect, self.hold_text))
         if type(effect) is not RunTools:
             return perform(run, effect)
+        if run.trace is not None:
+            run.trace.trace_calls(effect)
         for _ in call_steps(effect, run.context, run.execution, run.options.listeners):
             yield from self._flush()
         return None

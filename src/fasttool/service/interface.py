@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, Unpack
 
 from fasttool.errors import ApprovalRequiredError, ConfigurationError
-from fasttool.loop.drivers import Run, drive
+from fasttool.loop.drivers import Run, drive, traced
 from fasttool.loop.events import Listener
 from fasttool.loop.options import LoopOptions, RunOptions, read_options
 from fasttool.loop.result import Result
@@ -153,6 +153,7 @@ class _Server:
         "_options",
         "_service",
         "_system",
+        "_telemetry",
         "_told_format",
     )
 
@@ -177,6 +178,7 @@ class _Server:
         InvocationContext(managed=self._managed)  # says what is wrong now rather than in a call
         self._hooks = hooks
         self._told_format = bool(getattr(model, "supports_response_format", False))
+        self._telemetry = options.get("telemetry")
         loop, self._execution = read_options(options)
         if memory_provider is not None:
             loop = replace(loop, has_memory=True)
@@ -213,10 +215,11 @@ class _Server:
         if changes:
             options = replace(options, **changes)
         system = self._system_text(plan, call, context)
+        options, model, trace = traced(options, self._model, self._telemetry)
         machine = turn_steps(
             system, call.message, self._service, options, context, self._hooks, returns, instruction
         )
-        return Run(machine, self._model, context, options, self._execution, memory)
+        return Run(machine, model, context, options, self._execution, memory, trace)
 
     def _memory_of(self, plan: MethodPlan, call: Call) -> ChatMemory | None:
         if self._memory_provider is not None:
