@@ -8,15 +8,9 @@ import pytest
 
 from fasttool.errors import ModelResponseError, ModelServerError, ToolExecutionError, ToolRoundsExceededError
 from fasttool.loop.effects import STARTED, Aborted, CallModel, RunTools
-from fasttool.loop.machine import (
-    CUT_OFF,
-    INTERRUPTED,
-    NO_MORE_ROUNDS,
-    NOT_REACHED,
-    _Run,
-    run_loop,
-)
+from fasttool.loop.machine import run_loop
 from fasttool.loop.options import LoopOptions
+from fasttool.loop.rounds import CUT_OFF, INTERRUPTED, NO_MORE_ROUNDS, NOT_REACHED
 from fasttool.messages import (
     AiMessage,
     ChatResponse,
@@ -28,7 +22,7 @@ from fasttool.messages import (
     UserMessage,
 )
 from fasttool.specification import ReturnBehavior
-from fasttool.tools import InvocationContext, ToolExecutionResult, ToolService, tool
+from fasttool.tools import ToolExecutionResult, ToolService, tool
 
 
 def echo(x: str) -> str:
@@ -247,16 +241,21 @@ def test_an_aborted_call_leaves_results_for_all():
 
 
 def test_an_interruption_leaves_results_for_all():
-    run = _Run([UserMessage("hi")], SERVICE, LoopOptions(), InvocationContext())
-    machine = run.steps()
-    next(machine)
-    effect = machine.send(calls("echo", "echo", "echo"))
+    memory: list[Any] = []
+    machine = start(has_memory=True)
+    effect = next(machine)
+    while not isinstance(effect, CallModel):  # the message of the user goes into the memory first
+        memory += getattr(effect, "messages", [])
+        effect = machine.send(list(memory))
+    memory += machine.send(calls("echo", "echo", "echo")).messages
+    effect = machine.send(None)
     effect.outcomes[0] = ToolExecutionResult("one")
     effect.outcomes[1] = STARTED
+    memory += machine.throw(KeyboardInterrupt()).messages
     with pytest.raises(KeyboardInterrupt):
-        machine.throw(KeyboardInterrupt())
-    assert_well_formed(run.result.messages)
-    assert [message.text for message in results_of(run.result.messages)] == ["one", INTERRUPTED, NOT_REACHED]
+        machine.send(None)
+    assert_well_formed(memory)
+    assert [message.text for message in results_of(memory)] == ["one", INTERRUPTED, NOT_REACHED]
 
 
 def test_a_model_failure_carries_the_partial_result():
