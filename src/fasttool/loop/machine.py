@@ -143,7 +143,7 @@ def _steps(
     """
     result, options, service = state.result, state.options, state.service
     tool_choice = options.tool_choice
-    early = partial(early_call, state)
+    early = partial(early_call, state) if options.eager else None
     try:
         if state.has_memory:
             yield from _recall(state)

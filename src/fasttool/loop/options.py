@@ -119,6 +119,7 @@ class LoopOptions:
     listeners: tuple[Listener, ...] = ()
     transform_request: RequestTransformer | None = None
     has_memory: bool = False
+    eager: bool = False
     retrieved: RetrievedMessage | None = None
     clock: Callable[[], float] = time.monotonic
 
@@ -238,6 +239,7 @@ def read_options(options: Mapping[str, Any]) -> tuple[LoopOptions, Execution]:
     choice = given.get("tool_choice")
     if choice is not None and not isinstance(choice, ToolChoice) and choice in tuple(ToolChoice):
         given["tool_choice"] = ToolChoice(choice)
+    given["eager"] = bool(options.get("eager"))
     given["has_memory"] = options.get("memory") is not None
     transform = given.get("transform_request")
     if transform is not None and not callable(transform):

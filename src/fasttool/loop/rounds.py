@@ -79,7 +79,10 @@ def run_round(
         limit = _limit(state, len(calls))
     if limit is None:
         state.rounds += 1
-        round_.refuse(cut, rejected)
+        if cut or rejected or not round_.is_plain:
+            round_.refuse(cut, rejected)
+        else:
+            state.calls += len(calls)
         try:
             if None in round_.outcomes:
                 yield RunTools(round_.invocations, round_.outcomes, round_.settle)
@@ -151,22 +154,23 @@ class _Round:
     def __init__(self, state: RunState, calls: Sequence[ToolCall]) -> None:
         self._state = state
         self._calls = calls
-        self._refused: set[int] = set()
+        self._refused: set[int] | None = None
         self._failed = False
         self._aborted: Aborted | None = None
-        self.is_plain = True
         self.outcomes: list[Outcome] = [None] * len(calls)
         self.invocations: list[ToolInvocation] = []
         self.tools: list[ServiceTool | None] = []
         shown = state.tools.shown
+        plain = True
         for call in calls:
             tool = shown.get(call.name)
             self.tools.append(tool)
             if tool is None:
                 self.invocations.append(ToolInvocation(call, UnknownTool(tuple(shown))))
             else:
-                self.is_plain = self.is_plain and tool.is_plain
+                plain = plain and tool.is_plain
                 self.invocations.append(ToolInvocation(call, tool.executor, tool.timeout))
+        self.is_plain = plain
 
     def waiting(self, cut: bool) -> tuple[ToolCall, ...]:
         """Return the calls that need a decision before they may run."""
@@ -188,7 +192,7 @@ class _Round:
                 self._refuse(place, reason)
         if not self.is_plain:
             self._refuse_uses()
-        self._state.calls += len(self._calls) - len(self._refused)
+        self._state.calls += len(self._calls) - len(self._refused or ())
 
     def refuse_all(self, text: str) -> None:
         """Answer all calls with one text."""
@@ -197,13 +201,15 @@ class _Round:
 
     def _refuse(self, place: int, text: str) -> None:
         self.outcomes[place] = ToolExecutionResult(text, is_error=True)
+        if self._refused is None:
+            self._refused = set()
         self._refused.add(place)
 
     def _refuse_uses(self) -> None:
         """Refuse the calls of tools that have been used as often as they may."""
         uses = self._state.uses
         for place, tool in enumerate(self.tools):
-            if tool is None or tool.max_uses is None or place in self._refused:
+            if tool is None or tool.max_uses is None or self.outcomes[place] is not None:
                 continue
             used = uses.get(tool.name, 0)
             if used < tool.max_uses:
@@ -231,7 +237,7 @@ class _Round:
                 found = outcome.result or _ended_by(outcome.error)
                 ran = outcome.result is not None
             elif isinstance(outcome, ToolExecutionResult):
-                found, ran = outcome, place not in refused
+                found, ran = outcome, refused is None or place not in refused
                 if found.attributes:
                     self._show_found(found.attributes.get(FOUND_TOOLS))
             else:
@@ -265,7 +271,13 @@ class _Round:
             raise self._aborted.error
         if not self.is_plain:
             self._count_failures()
-        return not self._failed and returns_immediately(self._behaviors(), failed=False)
+        if self._failed:
+            return False
+        tool, outcome = self.tools[-1], self.outcomes[-1]
+        if _behavior(tool, outcome) is _TO_LLM:
+            return False  # the last one decides so alone, as it does most of the time
+        behaviors = [_behavior(*pair) for pair in zip(self.tools, self.outcomes, strict=True)]
+        return returns_immediately(behaviors, failed=False)
 
     def _count_failures(self) -> None:
         """Count the round for each tool that failed in it, once, however many of its calls did."""
@@ -281,12 +293,12 @@ class _Round:
             if failures[name] >= limit:
                 raise ToolAttemptsExceededError(name, limit, reason)
 
-    def _behaviors(self) -> list[ReturnBehavior]:
-        return [
-            (outcome.return_behavior if isinstance(outcome, ToolExecutionResult) else None)
-            or (_TO_LLM if tool is None else tool.return_behavior)
-            for tool, outcome in zip(self.tools, self.outcomes, strict=True)
-        ]
+
+def _behavior(tool: ServiceTool | None, outcome: Outcome) -> ReturnBehavior:
+    own = outcome.return_behavior if isinstance(outcome, ToolExecutionResult) else None
+    if own is not None:
+        return own
+    return _TO_LLM if tool is None else tool.return_behavior
 
 
 def _ended_by(error: Exception) -> ToolExecutionResult:

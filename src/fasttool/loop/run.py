@@ -126,10 +126,12 @@ def _start(
 ) -> Run:
     service = tools if isinstance(tools, ToolService) else ToolService(tools)
     loop, execution = read_options(options)
-    context, memory = _context(options)
+    context, memory = _context(options) if options else (InvocationContext(), None)
     if loop.tool_choice is not None:
         check_tool_choice(loop.tool_choice, service)
-    loop, model, trace = traced(loop, model, options.get("telemetry"))
+    trace = None
+    if options:
+        loop, model, trace = traced(loop, model, options.get("telemetry"))
     machine = run_loop(conversation(messages), service, loop, context)
     return Run(machine, model, context, loop, execution, memory, trace)
 
