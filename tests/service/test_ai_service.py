@@ -201,3 +201,25 @@ def test_interfaces_that_cannot_be_served(interface: Any, text: str):
 def test_wrong_options(options: dict[str, Any], text: str):
     with pytest.raises(ConfigurationError, match=text):
         ai_service(Assistant, **{"chat_model": scripted(), **options})
+
+
+def test_an_interface_is_inspected_once_and_goes_when_it_is_dropped() -> None:
+    import gc
+    import weakref
+
+    from fasttool.service import interface as module
+
+    def make() -> Any:
+        class Temporary(Protocol):
+            def chat(self, message: str) -> str: ...
+
+        first = ai_service(Temporary, chat_model=scripted(AiMessage("a")))
+        plans = module._PLANS[Temporary]
+        ai_service(Temporary, chat_model=scripted(AiMessage("b")))
+        assert module._PLANS[Temporary] is plans
+        assert first.chat("x") == "a"
+        return weakref.ref(Temporary)
+
+    dropped = make()
+    gc.collect()
+    assert dropped() is None

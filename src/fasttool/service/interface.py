@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, Unpack
+from weakref import WeakKeyDictionary
 
 from fasttool.errors import ApprovalRequiredError, ConfigurationError
 from fasttool.loop.drivers import Run, drive, traced
@@ -108,8 +109,8 @@ def ai_service(
         "__doc__": interface.__doc__,
         "__module__": interface.__module__,
     }
-    for name, method in _methods(interface).items():
-        members[name] = _served(server, MethodPlan(interface, name, method), method)
+    for name, (method, plan) in _plans(interface).items():
+        members[name] = _served(server, plan, method)
     if not any(not name.startswith("__") for name in members):
         raise ConfigurationError(f"{interface.__name__} has no public method for the service to serve.")
     bases: tuple[type, ...] = () if getattr(interface, "_is_protocol", False) else (interface,)
@@ -241,6 +242,19 @@ class _Server:
     def holds_text(self) -> bool:
         """Whether the text of a stream is held back until the guardrails have seen it."""
         return bool(self._hooks.output_guardrails)
+
+
+_PLANS: WeakKeyDictionary[type, dict[str, tuple[Callable[..., Any], MethodPlan]]] = WeakKeyDictionary()
+"""The methods of interfaces, inspected once; a service may be made for each conversation."""
+
+
+def _plans(interface: type) -> dict[str, tuple[Callable[..., Any], MethodPlan]]:
+    methods = _methods(interface)
+    known = _PLANS.get(interface)
+    if known is None or {name: method for name, (method, _) in known.items()} != methods:
+        known = {name: (method, MethodPlan(interface, name, method)) for name, method in methods.items()}
+        _PLANS[interface] = known
+    return known
 
 
 def _methods(interface: type) -> dict[str, Callable[..., Any]]:
