@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from fasttool.errors import RefuseTool, Reprompt, RetryTool
     from fasttool.loop import (
         Approve,
+        CompensateWhen,
+        CompensationScope,
         ErrorPolicy,
         PausedRun,
         Reject,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     )
     from fasttool.specification import ReturnBehavior, SearchBehavior, ToolSpecification
     from fasttool.tools import (
+        IdempotencyKey,
         InvocationContext,
         InvocationParameters,
         Managed,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
         ToolProvider,
         ToolResult,
         ToolService,
+        compensate_for,
         find_tools,
         tool,
         tool_plan,
@@ -53,7 +57,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Approve",
+    "CompensateWhen",
+    "CompensationScope",
     "ErrorPolicy",
+    "IdempotencyKey",
     "InvocationContext",
     "InvocationParameters",
     "Managed",
@@ -85,6 +92,7 @@ __all__ = [
     "ai_service",
     "aresume_tools",
     "arun_tools",
+    "compensate_for",
     "errors",
     "find_tools",
     "messages",
@@ -99,7 +107,10 @@ __all__ = [
 
 _MODULES = {
     "Approve": "loop",
+    "CompensateWhen": "loop",
+    "CompensationScope": "loop",
     "ErrorPolicy": "loop",
+    "IdempotencyKey": "tools",
     "InvocationContext": "tools",
     "InvocationParameters": "tools",
     "Managed": "tools",
@@ -131,6 +142,7 @@ _MODULES = {
     "ai_service": "service",
     "aresume_tools": "loop",
     "arun_tools": "loop",
+    "compensate_for": "tools",
     "find_tools": "tools",
     "resume_tools": "loop",
     "run_tools": "loop",

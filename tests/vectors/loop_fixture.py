@@ -24,7 +24,8 @@ from fasttool.messages import (
 )
 from fasttool.models import ScriptedChatModel
 from fasttool.specification import ReturnBehavior, ToolSpecification
-from fasttool.tools import ServiceTool, tool
+from fasttool.tools import ServiceTool, compensate_for, tool
+from fasttool.tools.executor import ToolExecution
 
 IMMEDIATE = ReturnBehavior.IMMEDIATE
 
@@ -92,10 +93,68 @@ class FixtureTools:
         self._ran("multi", x)
         return [TextContent("t1"), ImageContent(url="http://127.0.0.1/x.png")]
 
+    @compensate_for("multi")
+    def undo_multi(self, x: str) -> None:
+        self._ran("undo multi", x)
+
     @tool
     def book(self, x: str) -> str:
         self._ran("book", x)
         return f"B-{x}"
+
+    @compensate_for("book")
+    def unbook(self, x: str) -> None:
+        self._ran("undo book", x)
+
+    @tool
+    def pay(self, x: str) -> str:
+        self._ran("pay", x)
+        return f"P-{x}"
+
+    @compensate_for("pay")
+    def refund(self, execution: ToolExecution) -> None:
+        context = execution.context
+        assert context is not None
+        said = f"{execution.result.text} {execution.call.arguments} mem={context.memory_id}"
+        self._ran("undo pay", said)
+
+    @tool
+    def brittle(self, x: str) -> str:
+        self._ran("brittle", x)
+        return f"X-{x}"
+
+    @compensate_for("brittle")
+    def break_again(self, x: str) -> None:
+        self._ran("undo brittle raises", x)
+        raise RuntimeError("brittle")
+
+    @tool(name="immBook", return_behavior=IMMEDIATE)
+    def imm_book(self, x: str) -> str:
+        self._ran("immBook", x)
+        return f"IB-{x}"
+
+    @compensate_for("immBook")
+    def undo_imm_book(self, x: str) -> None:
+        self._ran("undo immBook", x)
+
+    @tool(name="failUndoable")
+    def fail_undoable(self, x: str) -> str:
+        self._ran("failUndoable", x)
+        raise RuntimeError(f"boom {x}")
+
+    @compensate_for("failUndoable")
+    def undo_fail(self, x: str) -> None:
+        self._ran("undo failUndoable", x)
+
+    @tool
+    def mutate(self, l: list[str]) -> list[str]:  # noqa: E741
+        l.append("m")
+        self._ran("mutate", f"[{', '.join(l)}]")
+        return l
+
+    @compensate_for("mutate")
+    def undo_mutate(self, values: list[str]) -> None:
+        self._ran("undo mutate", f"[{', '.join(values)}]")
 
     @tool(return_behavior=IMMEDIATE)
     def imm(self, x: str) -> str:

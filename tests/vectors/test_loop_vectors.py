@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from fasttool import Result, RetrievedContent, ai_service
+from fasttool import CompensateWhen, Result, RetrievedContent, ai_service
 from fasttool.errors import (
     ConfigurationError,
     FastToolError,
@@ -45,6 +45,9 @@ FIRST_ONLY = "a tool choice holds for the first request: repeated, it would neve
 ONE_WAY = "a call runs once its answer is complete; nothing waits for a signal"
 OWN_TEXT = "the text is the library's own"
 UNKNOWN = "an unknown name is an error, whatever text tells the model of it"
+
+ABORTS = "what a run has done is undone also where the run ends with an error"
+ROLLED_BACK = "Tool 'book' was executed successfully but was rolled back due to failure of tool 'fail'"
 
 DONE: dict[str, Any] = {"kind": "result", "content": "done"}
 NOT_RUN_LIMIT = "This call was not executed: the limit of rounds with tool calls is reached."
@@ -119,6 +122,93 @@ DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "T11": (ANSWERED, {"memory": ..., "results": ...}),
+    "T14": (
+        "compensation is the same in every mode",
+        {
+            "requests": ...,
+            "tool_log": ["book:1", "fail:2", "undo book:1"],
+            "memory": ...,
+            "results": [(ROLLED_BACK, True), ("boom 2", True)],
+        },
+    ),
+    "C10": (
+        "the model is told what was not rolled back",
+        {
+            "requests": ...,
+            "memory": ...,
+            "results": [
+                (ROLLED_BACK, True),
+                (
+                    "Tool 'brittle' was executed successfully and was NOT rolled back after failure of tool "
+                    "'fail': its compensation failed",
+                    True,
+                ),
+                (ROLLED_BACK.replace("book", "pay"), True),
+                ("boom 4", True),
+            ],
+        },
+    ),
+    "C15": (
+        ABORTS,
+        {
+            "events": ...,
+            "tool_log": ["book:1", "undo book:1"],
+            "memory": ...,
+            "results": [(ROLLED_BACK.replace("fail'", "add'"), True), (NO_A_B, True)],
+        },
+    ),
+    "C16": (
+        ABORTS,
+        {
+            "events": ...,
+            "tool_log": ["book:1", "fail:2", "undo book:1"],
+            "memory": ...,
+            "results": [(ROLLED_BACK, True), (ENDED_HERE, True)],
+        },
+    ),
+    "C18": (
+        UNKNOWN,
+        {
+            "outcomes": [{"kind": "result", "content": "end"}],
+            "requests": ...,
+            "events": ...,
+            "tool_log": ["book:1", "undo book:1"],
+            "memory": ...,
+            "results": [(ROLLED_BACK.replace("fail'", "nope'"), True), ("none", True)],
+        },
+    ),
+    "C19": (
+        ROUNDS,
+        {
+            "outcomes": [{"kind": "result", "content": "end"}],
+            "events": ...,
+            "memory": ...,
+            "results": [("B-1", False)],
+        },
+    ),
+    "C20": (
+        ABORTS,
+        {
+            "tool_log": ["book:1", "undo book:1"],
+            "memory": ...,
+            "results": [(ROLLED_BACK.replace("tool 'fail'", "the run"), True)],
+        },
+    ),
+    "C25": (
+        "a compensation gets the very values that the tool got",
+        {"tool_log": ["mutate:[q, m]", "fail:2", "undo mutate:[q, m]"]},
+    ),
+    "C26": (
+        IDS,
+        {
+            "outcomes": [{"kind": "result", "content": "end"}],
+            "requests": ...,
+            "events": ...,
+            "memory": ...,
+            "results": [(ROLLED_BACK, True), ("boom 2", True)],
+        },
+    ),
+    "C27": (IDS, {"outcomes": [{"kind": "result", "content": "end"}], "requests": ..., "memory": ...}),
     "T15": (CALLER_TOOLS, {"requests": ...}),
     "E02": (OWN_TEXT, {"outcomes": [{"kind": "result", "content": "sorry"}], "requests": ...}),
     "E06": (ANSWERED, {"requests": ..., "memory": ..., "results": [(NO_B, True)]}),
@@ -165,7 +255,8 @@ DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 def rows() -> list[Any]:
     loop = json.loads(vector_file("core/loop_scenarios.json").read_text(encoding="utf-8"))
     errors = json.loads(vector_file("core/errors.json").read_text(encoding="utf-8"))
-    return [*loop, *errors["scenarios"]]
+    undone = json.loads(vector_file("core/compensation.json").read_text(encoding="utf-8"))
+    return [*loop, *errors["scenarios"], *undone["scenarios"]]
 
 
 class Blocking(Protocol):
@@ -235,6 +326,8 @@ class Scenario:
             "after_tool": self._after,
             "concurrent": bool(config.get("concurrent")),
         }
+        if config.get("compensate"):
+            options["compensate"] = CompensateWhen.TOOL_ERROR
         if "max_round_trips" in config:
             limit = config["max_round_trips"]
             options["max_rounds"] = 10**6 if limit < 0 else limit
@@ -397,6 +490,7 @@ def assert_events(found: list[str], expected: list[str], *, unordered: bool) -> 
     found_others = [event for event in found if event not in found_hooks]
     if unordered:
         hooks, found_hooks = sorted(hooks), sorted(found_hooks)
+        others, found_others = sorted(others), sorted(found_others)
     assert found_hooks == hooks
     assert found_others == others
 

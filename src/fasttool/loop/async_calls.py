@@ -12,9 +12,8 @@ from fasttool.loop.calls import changed, settled, settled_hook
 from fasttool.loop.effects import STARTED, Aborted, CallModel, RunTools, ToolInvocation
 from fasttool.loop.events import ToolExecuted, ToolStarted, tell
 from fasttool.loop.options import Execution
-from fasttool.loop.result import ToolExecution
 from fasttool.messages import ToolCall
-from fasttool.tools.executor import ToolExecutionResult, execution_result
+from fasttool.tools.executor import ToolExecution, ToolExecutionResult, execution_result
 from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.threads import using
 

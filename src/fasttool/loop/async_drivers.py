@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
 from fasttool.errors import TimeExceededError
@@ -16,8 +16,10 @@ from fasttool.loop.effects import (
     AskProvider,
     CallFunction,
     CallModel,
+    Compensate,
     Effect,
     ReadMemory,
+    ReplaceMemory,
     RunTools,
 )
 from fasttool.loop.result import Result
@@ -106,6 +108,8 @@ async def aperform(run: Run, effect: Effect) -> Any:
         if provide is not None:
             return await provide(effect.request)
         return effect.provider.provide_tools(effect.request)
+    if isinstance(effect, Compensate):
+        return await _to_its_end(effect.executor.aexecute(effect.call, run.context))
     if isinstance(effect, CallFunction):
         if is_async_callable(effect.function):
             return await effect.function(*effect.arguments)
@@ -117,4 +121,21 @@ async def aperform(run: Run, effect: Effect) -> Any:
         return await memory.aadd(*effect.messages)
     if isinstance(effect, ReadMemory):
         return await memory.amessages()
+    if isinstance(effect, ReplaceMemory):
+        return await memory.areplace(effect.messages)
     raise TypeError(f"{type(effect).__name__} is no effect that this driver knows")
+
+
+async def _to_its_end(awaitable: Awaitable[Any]) -> Any:
+    """Await something that must not be left half done; a cancellation meanwhile is kept for afterwards."""
+    task = asyncio.ensure_future(awaitable)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            cancelled = True
+    current = asyncio.current_task()
+    if cancelled and current is not None:
+        current.cancel()
+    return task.result()

@@ -14,8 +14,10 @@ from fasttool.loop.effects import (
     AskProvider,
     CallFunction,
     CallModel,
+    Compensate,
     Effect,
     ReadMemory,
+    ReplaceMemory,
     RunTools,
 )
 from fasttool.loop.options import Execution, LoopOptions
@@ -112,6 +114,8 @@ def perform(run: Run, effect: Effect) -> Any:
         return run_calls(effect, run.context, run.execution, run.options.listeners)
     if isinstance(effect, AskProvider):
         return effect.provider.provide_tools(effect.request)
+    if isinstance(effect, Compensate):
+        return effect.executor.execute(effect.call, run.context)
     if isinstance(effect, CallFunction):
         said = effect.function(*effect.arguments)
         if inspect.isawaitable(said):
@@ -126,4 +130,6 @@ def perform(run: Run, effect: Effect) -> Any:
         return memory.add(*effect.messages)
     if isinstance(effect, ReadMemory):
         return memory.messages()
+    if isinstance(effect, ReplaceMemory):
+        return memory.replace(effect.messages)
     raise TypeError(f"{type(effect).__name__} is no effect that this driver knows")

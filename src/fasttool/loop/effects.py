@@ -94,6 +94,21 @@ class AddToMemory:
 
 
 @dataclass(slots=True)
+class ReplaceMemory:
+    """Put messages in the place of those that the memory has for the model."""
+
+    messages: Sequence[Message]
+
+
+@dataclass(slots=True)
+class Compensate:
+    """Undo one execution, to its end also where the run is cancelled; answer with the result."""
+
+    executor: ToolExecutor
+    call: ToolCall
+
+
+@dataclass(slots=True)
 class AskProvider:
     """Answer with what a provider of tools gives."""
 
@@ -109,7 +124,9 @@ class CallFunction:
     arguments: tuple[Any, ...]
 
 
-Effect = CallModel | RunTools | ReadMemory | AddToMemory | AskProvider | CallFunction
+Effect = (
+    CallModel | RunTools | Compensate | ReadMemory | AddToMemory | ReplaceMemory | AskProvider | CallFunction
+)
 
 Answer = Any
 """What a driver sends back: a response, messages, tools or nothing."""

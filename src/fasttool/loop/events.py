@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fasttool.loop.result import Result, ToolExecution
+from fasttool.loop.result import Result
 from fasttool.messages import ChatRequest, ChatResponse, ToolCall
+from fasttool.tools.executor import ToolExecution
 from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.service import logger
+
+if TYPE_CHECKING:
+    from fasttool.loop.compensation import Compensated
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,6 +52,13 @@ class ToolExecuted:
 
 
 @dataclass(slots=True, frozen=True)
+class ToolCompensated:
+    """What a call did was undone, or could not be."""
+
+    compensated: Compensated
+
+
+@dataclass(slots=True, frozen=True)
 class RunPaused:
     """The run waits for decisions; ``result.paused`` is what to resume."""
 
@@ -74,6 +85,7 @@ RunEvent = (
     | ResponseReceived
     | ToolStarted
     | ToolExecuted
+    | ToolCompensated
     | RunPaused
     | RunCompleted
     | RunFailed

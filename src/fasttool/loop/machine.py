@@ -16,6 +16,7 @@ not know who drives it.
   only when the run goes on.
 * The results of a round end the run if they are for the caller (``returns``).
 * A tool choice of the caller holds for the first request only: repeated, it would never end.
+* What a failed run has done is undone where that is asked for (``compensation``), before anybody hears of it.
 * Tools never go within a run; a tool that was not shown does not run.
 """
 
@@ -39,7 +40,7 @@ from fasttool.loop.events import (
 )
 from fasttool.loop.options import LoopOptions
 from fasttool.loop.result import Result
-from fasttool.loop.rounds import early_call, run_round
+from fasttool.loop.rounds import early_call, run_round, undo_run
 from fasttool.loop.state import RunState
 from fasttool.messages import (
     AiMessage,
@@ -178,8 +179,11 @@ def _steps(
             message = state.with_unique_ids(message)
             if (yield from run_round(state, message, cut=response.finish_reason is _CUT_OFF_AT_LIMIT)):
                 return result
-    except FastToolError as error:
-        error.result = result
+    except BaseException as error:
+        if state.steps:
+            yield from undo_run(state)
+        if isinstance(error, FastToolError):
+            error.result = result
         raise
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from fasttool.errors import ConfigurationError
 from fasttool.loop.events import Listener
 from fasttool.loop.failures import ErrorHandler, ErrorPolicy, FailurePolicies
-from fasttool.loop.result import ToolExecution
 from fasttool.memory.protocol import ChatMemory
 from fasttool.messages import ChatRequest, ResponseFormat, ToolCall, ToolChoice, UserMessage
+from fasttool.tools.executor import ToolExecution
 from fasttool.tools.invocation import InvocationContext
 
 if TYPE_CHECKING:
+    from fasttool.loop.compensation import CompensateWhen, CompensationScope
     from fasttool.loop.telemetry import OpenTelemetry
 
 BeforeTool = Callable[[ToolCall, InvocationContext], Any]
@@ -59,6 +60,9 @@ class RunOptions(TypedDict, total=False):
         after_tool: see AfterTool.
         transform_request: see RequestTransformer.
         telemetry: what makes spans of the run.
+        compensate: when what was done is undone; None for never.
+        compensation_scope: what is undone when a call failed and the run goes on.
+        compensation_attempts: how often a compensation is tried (1).
     """
 
     memory: ChatMemory | None
@@ -83,6 +87,9 @@ class RunOptions(TypedDict, total=False):
     after_tool: AfterTool | None
     transform_request: RequestTransformer | None
     telemetry: OpenTelemetry | None
+    compensate: CompensateWhen | None
+    compensation_scope: CompensationScope
+    compensation_attempts: int
 
 
 def _is_count(value: Any) -> bool:
@@ -121,6 +128,9 @@ class LoopOptions:
     has_memory: bool = False
     eager: bool = False
     retrieved: RetrievedMessage | None = None
+    compensate: CompensateWhen | None = None
+    compensation_scope: CompensationScope | None = None
+    compensation_attempts: int = 1
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -134,6 +144,10 @@ class LoopOptions:
                 raise ConfigurationError(
                     f"{name} must be a whole number of 0 or more, or None, got {limit!r}."
                 )
+        if not _is_count(self.compensation_attempts) or self.compensation_attempts < 1:
+            raise ConfigurationError(
+                f"compensation_attempts must be a whole number above 0, got {self.compensation_attempts!r}."
+            )
         seconds = self.max_seconds
         if seconds is not None and (
             isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
@@ -239,13 +253,30 @@ def read_options(options: Mapping[str, Any]) -> tuple[LoopOptions, Execution]:
     choice = given.get("tool_choice")
     if choice is not None and not isinstance(choice, ToolChoice) and choice in tuple(ToolChoice):
         given["tool_choice"] = ToolChoice(choice)
+    if given.get("compensate") is not None or "compensation_scope" in given:
+        _check_compensation(given.get("compensate"), given.get("compensation_scope"))
     given["eager"] = bool(options.get("eager"))
+    if given["eager"] and given.get("compensate") is not None:
+        raise ConfigurationError(
+            "eager and compensate exclude each other: what begins early is not recorded."
+        )
     given["has_memory"] = options.get("memory") is not None
     transform = given.get("transform_request")
     if transform is not None and not callable(transform):
         raise ConfigurationError(f"transform_request must be a function, got {type(transform).__name__}.")
     execution = {name: options[name] for name in _EXECUTION_KEYS if name in options}
     return LoopOptions(failures=failures, **given), Execution(**execution) if execution else _EXECUTION
+
+
+def _check_compensation(when: Any, scope: Any) -> None:
+    from fasttool.loop.compensation import CompensateWhen, CompensationScope
+
+    for name, value, kind in (
+        ("compensate", when, CompensateWhen),
+        ("compensation_scope", scope, CompensationScope),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise ConfigurationError(f"{name} must be a {kind.__name__}, got {value!r}.")
 
 
 def read_listeners(listeners: Any) -> tuple[Listener, ...]:

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from fasttool.messages import ChatResponse, FinishReason, Message, TokenUsage, ToolCall
-from fasttool.tools.executor import ToolExecutionResult
+from fasttool.messages import ChatResponse, FinishReason, Message, TokenUsage
+from fasttool.tools.executor import ToolExecution
 
 if TYPE_CHECKING:
     from fasttool.loop.approval import PausedRun
+    from fasttool.loop.compensation import Compensated
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class ToolExecution:
-    """One call and its result.
-
-    Args:
-        call: what was run; with the arguments of a ``before_tool`` hook where one changed them.
-        result: what it gave.
-    """
-
-    call: ToolCall
-    result: ToolExecutionResult
 
 
 @dataclass(slots=True)
@@ -39,7 +27,7 @@ class Result(Generic[T]):
         finish_reason: why the model stopped, the last time.
         executions: every call and its result, over all rounds, in order.
         responses: what the model answered, in order; the last one ended the run.
-        compensations: what was undone.
+        compensations: what was undone, and what was not and why, in the order in which it was tried.
         paused: a run that waits for decisions on its last calls; None for one that has ended.
     """
 
@@ -49,5 +37,5 @@ class Result(Generic[T]):
     finish_reason: FinishReason | None = None
     executions: list[ToolExecution] = field(default_factory=list)
     responses: list[ChatResponse] = field(default_factory=list)
-    compensations: tuple[Any, ...] = ()
+    compensations: list[Compensated] = field(default_factory=list)
     paused: PausedRun | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fasttool.errors import (
     RunLimitError,
@@ -27,13 +27,15 @@ from fasttool.loop.effects import (
     ToolInvocation,
 )
 from fasttool.loop.failures import UnknownTool
-from fasttool.loop.result import ToolExecution
 from fasttool.loop.returns import returns_immediately
 from fasttool.loop.state import RunState
 from fasttool.messages import AiMessage, Message, ToolCall, ToolResultMessage
 from fasttool.specification import ReturnBehavior
-from fasttool.tools.executor import ToolExecutionResult
+from fasttool.tools.executor import ToolExecution, ToolExecutionResult
 from fasttool.tools.service_tool import ServiceTool
+
+if TYPE_CHECKING:
+    from fasttool.loop.compensation import Step
 
 CUT_OFF = "This call was not executed: the answer was cut off at the output limit before it was complete."
 NOT_REACHED = "This call was not executed: the run ended at an earlier call."
@@ -83,12 +85,17 @@ def run_round(
             round_.refuse(cut, rejected)
         else:
             state.calls += len(calls)
+        undoes = state.options.compensate is not None
+        if undoes:
+            round_.record()
         try:
             if None in round_.outcomes:
                 yield RunTools(round_.invocations, round_.outcomes, round_.settle)
         except BaseException:
             # The calls that finished keep their results, and the conversation stays well-formed.
             results = round_.results()
+            if undoes:
+                state.steps += round_.steps(len(state.result.messages))
             state.result.messages += results
             if state.has_memory:
                 yield AddToMemory(results)
@@ -97,6 +104,8 @@ def run_round(
         text = NO_MORE_ROUNDS if isinstance(limit, ToolRoundsExceededError) else LIMIT_REACHED
         round_.refuse_all(text)
     results = round_.results()
+    if limit is None and undoes:
+        yield from _undo_round(state, round_, results)
     state.result.messages += results
     if state.has_memory:
         yield AddToMemory(results)
@@ -104,6 +113,39 @@ def run_round(
     if limit is not None:
         raise limit
     return round_.ends_run()
+
+
+def undo_run(state: RunState) -> Generator[Effect, Any, None]:
+    """Undo all that a run has done which ends with an error."""
+    from fasttool.loop.compensation import rewrite, undo
+
+    steps, state.steps = state.steps, []
+    texts = yield from undo(state, steps, state.failed_tool)
+    yield from rewrite(state, texts)
+
+
+def _undo_round(state: RunState, round_: _Round, results: list[Message]) -> Generator[Effect, Any, None]:
+    """Take note of what a round did; where a call failed and the run goes on, undo it.
+
+    Args:
+        state: of the run; its conversation does not have the results yet.
+        round_: the round.
+        results: of the round; those of what is undone are changed.
+    """
+    from fasttool.loop.compensation import CompensateWhen, CompensationScope, rewrite, rewritten_results, undo
+
+    first = len(state.result.messages)
+    steps = round_.steps(first)
+    options = state.options
+    goes_on = round_.failed_tool is not None and not round_.is_aborted
+    if not goes_on or options.compensate is not CompensateWhen.TOOL_ERROR:
+        state.steps += steps
+        return
+    if options.compensation_scope is not CompensationScope.ROUND:
+        steps, state.steps = [*state.steps, *steps], []
+    texts = yield from undo(state, steps, round_.failed_tool)
+    rewritten_results(results, texts, first)
+    yield from rewrite(state, texts, open_messages=1)
 
 
 def early_call(state: RunState, call: ToolCall) -> RunTools | None:
@@ -137,14 +179,17 @@ class _Round:
         tools: the tool of each call; None for one that was not shown.
         outcomes: what came of each call.
         is_plain: no tool needs a decision or is counted.
+        failed_tool: the first tool that failed, in call order; None for none.
     """
 
     __slots__ = (
         "_aborted",
         "_calls",
         "_failed",
+        "_recorders",
         "_refused",
         "_state",
+        "failed_tool",
         "invocations",
         "is_plain",
         "outcomes",
@@ -157,6 +202,8 @@ class _Round:
         self._refused: set[int] | None = None
         self._failed = False
         self._aborted: Aborted | None = None
+        self._recorders: Sequence[Any] = ()
+        self.failed_tool: str | None = None
         self.outcomes: list[Outcome] = [None] * len(calls)
         self.invocations: list[ToolInvocation] = []
         self.tools: list[ServiceTool | None] = []
@@ -225,6 +272,44 @@ class _Round:
         """Return the result that tells the model of an error, or raise to end the run."""
         return self._state.options.failures.settle(call, error, self._state.context)
 
+    def record(self) -> None:
+        """Let the calls that can be undone keep what that will need."""
+        from fasttool.loop.compensation import recorded
+
+        self._recorders = recorded(self._state, self.invocations, self.tools)
+
+    @property
+    def is_aborted(self) -> bool:
+        """Whether a call ended the run."""
+        return self._aborted is not None
+
+    def steps(self, first: int) -> list[Step]:
+        """Return what the calls did that can be undone.
+
+        Args:
+            first: the position that the first result has in the conversation of the run.
+        """
+        from fasttool.loop.compensation import Step
+
+        found: list[Step] = []
+        for place, recorded in enumerate(self._recorders):
+            if recorded is None:
+                continue
+            recorder, compensation = recorded
+            outcome = self.outcomes[place]
+            result = outcome.result if isinstance(outcome, Aborted) else outcome
+            succeeded = isinstance(result, ToolExecutionResult) and not result.is_error
+            tool = self.tools[place]
+            if tool is None or not (succeeded or (recorder.has_begun and not recorder.has_ended)):
+                continue
+            if not isinstance(result, ToolExecutionResult):
+                result = ToolExecutionResult(INTERRUPTED, is_error=True)
+            execution = ToolExecution(self.invocations[place].call, result)
+            found.append(
+                Step(tool, compensation, execution, recorder.bound, recorder.key, succeeded, first + place)
+            )
+        return found
+
     def results(self) -> list[Message]:
         """Return one result per call, and take note of what they say."""
         results: list[Message] = []
@@ -233,11 +318,16 @@ class _Round:
         for place, call in enumerate(self._calls):
             outcome = self.outcomes[place]
             if type(outcome) is Aborted:
-                self._aborted = self._aborted or outcome
+                if self._aborted is None:
+                    self._aborted = outcome
+                    self._state.failed_tool = call.name
+                self.failed_tool = self.failed_tool or call.name
                 found = outcome.result or _ended_by(outcome.error)
                 ran = outcome.result is not None
             elif isinstance(outcome, ToolExecutionResult):
                 found, ran = outcome, refused is None or place not in refused
+                if ran and found.is_error:
+                    self.failed_tool = self.failed_tool or call.name
                 if found.attributes:
                     self._show_found(found.attributes.get(FOUND_TOOLS))
             else:

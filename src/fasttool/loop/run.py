@@ -127,6 +127,8 @@ def _start(
     service = tools if isinstance(tools, ToolService) else ToolService(tools)
     loop, execution = read_options(options)
     context, memory = _context(options) if options else (InvocationContext(), None)
+    if loop.compensate is not None:
+        service.check_compensations()
     if loop.tool_choice is not None:
         check_tool_choice(loop.tool_choice, service)
     trace = None
@@ -148,6 +150,8 @@ def _resume(
     service = tools if isinstance(tools, ToolService) else ToolService(tools)
     loop, execution = read_options(options)
     context, memory = _context(options, paused.memory_id)
+    if loop.compensate is not None:
+        service.check_compensations()
     loop, model, trace = traced(loop, model, options.get("telemetry"))
     machine = resume_loop(paused, decisions, service, loop, context)
     return Run(machine, model, context, loop, execution, memory, trace)

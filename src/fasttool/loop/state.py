@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fasttool.errors import TimeExceededError
 from fasttool.loop.approval import PausedRun
@@ -12,6 +12,9 @@ from fasttool.loop.result import Result
 from fasttool.messages import AiMessage, Message, ToolCall, UserMessage
 from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.service import ToolService, ToolServiceContext
+
+if TYPE_CHECKING:
+    from fasttool.loop.compensation import Step
 
 
 class RunState:
@@ -35,6 +38,8 @@ class RunState:
         failures: rounds in which each tool whose attempts are limited failed.
         deadline: when the time is up, by the clock of the options; None for never.
         is_limited: something but the rounds is limited.
+        steps: what was done and can be undone, in order.
+        failed_tool: the tool whose failure ended the run; None where something else did, or nothing.
     """
 
     __slots__ = (
@@ -42,6 +47,7 @@ class RunState:
         "calls",
         "context",
         "deadline",
+        "failed_tool",
         "failures",
         "has_memory",
         "is_limited",
@@ -51,6 +57,7 @@ class RunState:
         "result",
         "rounds",
         "service",
+        "steps",
         "tools",
         "user_message",
         "uses",
@@ -82,6 +89,8 @@ class RunState:
         self.deadline: float | None = None
         if options.max_seconds is not None:
             self.deadline = options.clock() + options.max_seconds
+        self.steps: list[Step] = []
+        self.failed_tool: str | None = None
         self._ids: set[str] | None = None
 
     def take_up(self, paused: PausedRun) -> None:

@@ -184,6 +184,8 @@ class _Server:
         if memory_provider is not None:
             loop = replace(loop, has_memory=True)
         self._options: LoopOptions = loop
+        if loop.compensate is not None:
+            service.check_compensations()
         if loop.tool_choice is not None:
             check_tool_choice(loop.tool_choice, service)
 

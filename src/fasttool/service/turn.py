@@ -206,7 +206,7 @@ def _together(first: Result[Any], second: Result[Any]) -> Result[Any]:
     """Return the result of two runs one after the other: nothing of the first is lost."""
     second.executions[:0] = first.executions
     second.responses[:0] = first.responses
-    second.compensations = (*first.compensations, *second.compensations)
+    second.compensations[:0] = first.compensations
     if first.usage is not None:
         second.usage = first.usage + second.usage
     return second

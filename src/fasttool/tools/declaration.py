@@ -33,6 +33,8 @@ class ToolDeclaration:
     requires_approval: Approval = False
     max_uses: int | None = None
     max_attempts: int | None = None
+    compensate_with: str | None = None
+    compensate_unknown: bool = False
 
 
 @overload
@@ -52,6 +54,8 @@ def tool(
     requires_approval: Approval = False,
     max_uses: int | None = None,
     max_attempts: int | None = None,
+    compensate_with: str | None = None,
+    compensate_unknown: bool = False,
 ) -> Callable[[Callable_], Callable_]: ...
 def tool(
     *description: Any,
@@ -67,6 +71,8 @@ def tool(
     requires_approval: Approval = False,
     max_uses: int | None = None,
     max_attempts: int | None = None,
+    compensate_with: str | None = None,
+    compensate_unknown: bool = False,
 ) -> Any:
     """Declare a function, method or callable object as a tool; bare or with arguments.
 
@@ -86,6 +92,8 @@ def tool(
         requires_approval: a run stops before a call until somebody decided.
         max_uses: calls that one run may make.
         max_attempts: rounds of one run in which it may fail.
+        compensate_with: the name of the tool that undoes it; see also ``compensate_for``.
+        compensate_unknown: it may be undone also where nobody knows whether it took effect.
 
     Raises:
         ConfigurationError: an option has the wrong type.
@@ -121,6 +129,8 @@ def tool(
         requires_approval,
         max_uses,
         max_attempts,
+        compensate_with,
+        compensate_unknown,
     )
     return lambda function: _declare(function, declaration)
 

@@ -19,6 +19,7 @@ from fasttool.errors import (
 )
 from fasttool.messages import Content, ToolCall, joined_text
 from fasttool.specification import ReturnBehavior
+from fasttool.tools.invocation import InvocationContext
 from fasttool.tools.signature import is_async_callable
 from fasttool.tools.threads import in_thread
 
@@ -42,6 +43,21 @@ class ToolExecutionResult:
     is_error: bool = False
     attributes: dict[str, Any] = field(default_factory=dict)
     return_behavior: ReturnBehavior | None = None
+
+
+@dataclass(slots=True)
+class ToolExecution:
+    """One call and its result.
+
+    Args:
+        call: what was run; with the arguments of a ``before_tool`` hook where one changed them.
+        result: what it gave.
+        context: the invocation, where a compensation is given the execution; None elsewhere.
+    """
+
+    call: ToolCall
+    result: ToolExecutionResult
+    context: InvocationContext | None = field(default=None, repr=False, compare=False)
 
 
 class ToolResult:

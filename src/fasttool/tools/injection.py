@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from fasttool.errors import ConfigurationError
-from fasttool.tools.invocation import InvocationContext, InvocationParameters, Managed, ToolMemoryId
+from fasttool.tools.invocation import (
+    IdempotencyKey,
+    InvocationContext,
+    InvocationParameters,
+    Managed,
+    ToolMemoryId,
+    current_key,
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,6 +45,8 @@ def injection(annotation: Any, parameter: str, tool: str) -> Callable[[Invocatio
         kind, *extras = get_args(annotation)
         if any(extra is ToolMemoryId or isinstance(extra, ToolMemoryId) for extra in extras):
             return _memory_id(_class_of(kind), parameter, tool)
+        if any(extra is IdempotencyKey or isinstance(extra, IdempotencyKey) for extra in extras):
+            return _key
         if any(extra is Managed or isinstance(extra, Managed) for extra in extras):
             return _managed(_class_of(kind), parameter, tool, optional=_is_optional(kind))
         annotation = kind
@@ -66,6 +75,10 @@ def _class_of(annotation: Any) -> type | None:
 
 def _is_optional(annotation: Any) -> bool:
     return type(None) in get_args(annotation)
+
+
+def _key(context: InvocationContext) -> str:
+    return current_key()
 
 
 def _itself(context: InvocationContext) -> InvocationContext:

@@ -3,6 +3,7 @@
 A tool takes any of these as a parameter; the model never sees it, the framework fills it:
 
 * ``Annotated[str, ToolMemoryId]``: the id of the conversation
+* ``Annotated[str, IdempotencyKey]``: a key for the call, the same when it is repeated or undone
 * ``InvocationParameters`` or a subclass: values that the caller gave, shared by all tools of the invocation
 * ``InvocationContext``: all that is known of the invocation
 * ``Annotated[Pool, Managed]``, or a subclass of ``Managed``: an object that the application gave to the
@@ -11,8 +12,10 @@ A tool takes any of these as a parameter; the model never sees it, the framework
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fasttool.errors import ConfigurationError
@@ -28,6 +31,38 @@ class ToolMemoryId:
     """Marks a parameter that takes the id of the conversation: ``Annotated[str, ToolMemoryId]``."""
 
     __slots__ = ()
+
+
+class IdempotencyKey:
+    """Marks a parameter that takes the key of the call: ``Annotated[str, IdempotencyKey]``.
+
+    A call that is repeated after a crash, or undone, has the key that it had.
+    """
+
+    __slots__ = ()
+
+
+_KEY: contextvars.ContextVar[str | None] = contextvars.ContextVar("fasttool_idempotency_key", default=None)
+
+
+@contextlib.contextmanager
+def using_key(key: str) -> Iterator[None]:
+    """Let the tools of this context have an idempotency key."""
+    token = _KEY.set(key)
+    try:
+        yield
+    finally:
+        _KEY.reset(token)
+
+
+def current_key() -> str:
+    """Return the idempotency key of the call; a new one where nobody keeps any."""
+    key = _KEY.get()
+    if key is None:
+        import uuid
+
+        key = uuid.uuid4().hex
+    return key
 
 
 class InvocationParameters(dict[str, Any]):

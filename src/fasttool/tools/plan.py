@@ -183,16 +183,49 @@ class ToolPlan:
         """Run for a call; see ``acall``, whose coroutine this is."""
         return self.acall(call.arguments, context)
 
+    def recording(self, record: Callable[[tuple[Any, ...], dict[str, Any]], None]) -> ToolPlan:
+        """Return the plan with a function that first tells ``record`` of the arguments that it gets."""
+        function = self.function
+
+        def recorded(*arguments: Any, **keywords: Any) -> Any:
+            record(arguments, keywords)
+            return function(*arguments, **keywords)
+
+        plan = self._copy()
+        plan.function = recorded
+        return plan
+
+    def bound_arguments(
+        self, arguments: Any, context: InvocationContext | None = None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return what the function would be called with, by position and by keyword; see ``call``."""
+        found: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        plan = self._copy()
+        plan.function = lambda *given, **named: found.append((given, named))
+        values = self._binder.values(arguments)
+        plan._invoke(values, self._injected and self._fill(context))
+        return found[0]
+
+    def positional_arguments(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of one call in the order of the function's parameters, defaults filled."""
+        bound = inspect.signature(self.function).bind(*arguments, **keywords)
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
     def bound_to(self, owner: Any) -> ToolPlan:
         """Return the plan of a method for one object; everything but the function is shared."""
-        plan = object.__new__(ToolPlan)
-        for slot in self.__slots__:
-            if slot != "__weakref__":
-                setattr(plan, slot, getattr(self, slot))
+        plan = self._copy()
         bind = getattr(type(self.function), "__get__", None)
         plan.function = (
             functools.partial(self.function, owner) if bind is None else bind(self.function, owner)
         )
+        return plan
+
+    def _copy(self) -> ToolPlan:
+        plan = object.__new__(ToolPlan)
+        for slot in self.__slots__:
+            if slot != "__weakref__":
+                setattr(plan, slot, getattr(self, slot))
         return plan
 
     def _fill(self, context: InvocationContext | None) -> list[Any]:

@@ -12,7 +12,7 @@ from fasttool.tools.declaration import declaration_of
 from fasttool.tools.plan import ToolPlan, tool_plan
 
 
-def find_tools(source: Any) -> list[ToolPlan]:
+def find_tools(source: Any, *, marked_only: bool = False) -> list[ToolPlan]:
     """Return the tools of a function, a callable object, or an object with ``@tool`` methods.
 
     Methods come in order of definition, those of base classes first.  An override decides: without
@@ -20,12 +20,13 @@ def find_tools(source: Any) -> list[ToolPlan]:
 
     Args:
         source: what was given as a tool.
+        marked_only: what is not marked with ``@tool`` is no tool; there may be none.
 
     Raises:
         ConfigurationError: nothing in it is a tool; the text says what was given.
     """
     if isinstance(source, ToolPlan) or inspect.isroutine(source) or isinstance(source, functools.partial):
-        return [tool_plan(source)]
+        return [] if marked_only and declaration_of(source) is None else [tool_plan(source)]
     if isinstance(source, type):
         raise ConfigurationError(
             f"Tools must be an object, not the class {source.__name__}: give {source.__name__}()."
@@ -33,7 +34,7 @@ def find_tools(source: Any) -> list[ToolPlan]:
     names = _tool_methods(type(source))
     # The object itself is what a marked __call__ makes a tool.
     plans = [tool_plan(source if name == "__call__" else getattr(source, name)) for name in names]
-    if plans:
+    if plans or marked_only:
         return plans
     if callable(source):
         return [tool_plan(source)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from fasttool.errors import ConfigurationError
 from fasttool.messages import Message
 from fasttool.specification import ToolArray, ToolSpecification
+from fasttool.tools.compensation import Compensation, compensation_problem, find_compensations
 from fasttool.tools.executor import Executor
 from fasttool.tools.plan import ToolPlan
 from fasttool.tools.provider import ToolProvider
@@ -107,6 +108,7 @@ class ToolService:
     ) -> None:
         self._require_descriptions = require_descriptions
         self._tools: dict[str, ServiceTool] = {}
+        self._compensations: dict[str, list[Callable[..., Any]]] = {}
         self._context: ToolServiceContext | None = None
         self.visibility = visibility
         self.static_providers: list[ToolProvider] = []
@@ -122,7 +124,10 @@ class ToolService:
         Raises:
             ConfigurationError: it holds no tool, or a name is taken.
         """
-        for entry in service_tools(source):
+        compensations = find_compensations(source)
+        for tool, function in compensations:
+            self._compensations.setdefault(tool, []).append(function)
+        for entry in service_tools(source, optional=bool(compensations)):
             if entry.name in self._tools:
                 raise taken(entry.name)
             problem = missing_description(entry.specification)
@@ -146,6 +151,60 @@ class ToolService:
         known = self.dynamic_providers if provider.is_dynamic else self.static_providers
         if not any(provider is other for other in known):
             known.append(provider)
+
+    def compensation_of(self, tool: ServiceTool, available: Mapping[str, ServiceTool]) -> Compensation | None:
+        """Return what undoes a tool, None where nothing does.
+
+        Args:
+            tool: the tool.
+            available: the tools of the moment, for one that is undone by another.
+
+        Raises:
+            ConfigurationError: what is declared cannot undo it.
+        """
+        found, problem = self._compensation(tool, available)
+        if problem is not None:
+            raise ConfigurationError(f"{problem}.")
+        return found
+
+    def check_compensations(self) -> None:
+        """Refuse compensations that cannot undo their tools.
+
+        Raises:
+            ConfigurationError: there are some; the text lists all of them.
+        """
+        problems = [self._compensation(tool, self._tools)[1] for tool in self._tools.values()]
+        if not self.static_providers and not self.dynamic_providers:
+            problems += [
+                f"{getattr(functions[0], '__name__', 'a function')} is the compensation of tool {name}, "
+                "which does not exist"
+                for name, functions in self._compensations.items()
+                if name not in self._tools
+            ]
+        found = [problem for problem in problems if problem is not None]
+        if found:
+            raise ConfigurationError(f"Compensations cannot be used: {'; '.join(found)}.")
+
+    def _compensation(
+        self, tool: ServiceTool, available: Mapping[str, ServiceTool]
+    ) -> tuple[Compensation | None, str | None]:
+        functions: list[Any] = list(self._compensations.get(tool.name, ()))
+        if tool.compensate_with is not None:
+            functions.append(tool.compensate_with)
+        if len(functions) > 1:
+            return None, f"tool {tool.name} has {len(functions)} compensations"
+        if not functions:
+            return None, None
+        function = functions[0]
+        if isinstance(function, str):
+            other = available.get(function)
+            if other is None:
+                return None, f"tool {tool.name} is undone by tool {function}, which does not exist"
+            return Compensation(executor=other.executor), None
+        takes_execution, problem = compensation_problem(tool, function)
+        if problem is not None:
+            return None, problem
+        return Compensation(function=function, takes_execution=takes_execution), None
 
     @property
     def is_fixed(self) -> bool:
@@ -176,8 +235,12 @@ def sources(tools: Tools) -> Iterable[Any]:
     return tools
 
 
-def service_tools(source: Any) -> list[ServiceTool]:
+def service_tools(source: Any, *, optional: bool = False) -> list[ServiceTool]:
     """Return the tools of one source.
+
+    Args:
+        source: see ``ToolService``.
+        optional: what is marked as no tool may hold none; it holds compensations.
 
     Raises:
         ConfigurationError: it holds none.
@@ -193,7 +256,7 @@ def service_tools(source: Any) -> list[ServiceTool]:
                 )
             found.append(ServiceTool(specification, executor))
         return found
-    return [_of_plan(plan) for plan in find_tools(source)]
+    return [_of_plan(plan) for plan in find_tools(source, marked_only=optional)]
 
 
 def provided_tools(given: Any) -> list[ServiceTool]:
@@ -230,4 +293,6 @@ def _of_plan(plan: ToolPlan) -> ServiceTool:
         requires_approval=declaration.requires_approval,
         max_uses=declaration.max_uses,
         max_attempts=declaration.max_attempts,
+        compensate_with=declaration.compensate_with,
+        compensate_unknown=declaration.compensate_unknown,
     )

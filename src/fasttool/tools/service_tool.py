@@ -28,6 +28,9 @@ class ServiceTool:
             ``(call, context)`` that says whether it does.
         max_uses: calls that one run may make; further ones are refused; None for no limit.
         max_attempts: rounds of one run in which it may fail; the last one ends the run; None for no limit.
+        compensate_with: what undoes it: the name of another tool, which is run with the same arguments, or a
+            function of one ToolExecution.
+        compensate_unknown: it may be undone also where nobody knows whether it took effect.
 
     Raises:
         ConfigurationError: an option is wrong; the text names the tool.
@@ -38,6 +41,8 @@ class ServiceTool:
     """
 
     __slots__ = (
+        "compensate_unknown",
+        "compensate_with",
         "executor",
         "is_plain",
         "max_attempts",
@@ -59,6 +64,8 @@ class ServiceTool:
         requires_approval: Approval = False,
         max_uses: int | None = None,
         max_attempts: int | None = None,
+        compensate_with: str | Callable[[Any], Any] | None = None,
+        compensate_unknown: bool = False,
     ) -> None:
         if not isinstance(specification, ToolSpecification):
             raise ConfigurationError(
@@ -77,6 +84,17 @@ class ServiceTool:
         self.requires_approval = requires_approval
         self.max_uses = max_uses
         self.max_attempts = max_attempts
+        if (
+            compensate_with is not None
+            and not isinstance(compensate_with, str)
+            and not callable(compensate_with)
+        ):
+            raise ConfigurationError(
+                f"compensate_with of tool {name} must be the name of a tool or a function, "
+                f"got {compensate_with!r}."
+            )
+        self.compensate_with = compensate_with
+        self.compensate_unknown = compensate_unknown
         self.is_plain = requires_approval is False and max_uses is None and max_attempts is None
 
     def __repr__(self) -> str:
