@@ -43,13 +43,16 @@ HEAVY = (
     "docstring_parser",
     "faiss",
     "httpx",
+    "json_repair",
     "httpcore",
     "mcp",
     "numpy",
+    "opentelemetry",
     "pydantic",
     "pydantic_core",
     "requests",
     "rich",
+    "sqlite3",
     "urllib3",
 )
 
