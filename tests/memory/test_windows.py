@@ -14,8 +14,8 @@ from fasttool.errors import ConfigurationError, MessageFormatError
 from fasttool.memory import (
     INTERRUPTED,
     ChatMemory,
-    InMemoryStore,
     ConversationId,
+    InMemoryStore,
     MessageWindow,
     TokenWindow,
     UnboundedMemory,

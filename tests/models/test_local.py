@@ -32,7 +32,9 @@ from fasttool.messages import (
 from fasttool.models.local import LocalChatModel, LocalModelServer, find_weights
 from fasttool.models.openai import OpenAIChatModel
 from fasttool.models.protocol import ChatModel
+from fasttool.models.stream import ModelEvent, TextDelta, ToolCallComplete
 from fasttool.tools import tool_plan
+from tests.stream_events import response_of
 
 DATES = "How many days are there between 2024-01-01 and 2024-03-01?"
 
@@ -130,6 +132,27 @@ class TestAnswers:
         assert "<|" not in text
         assert ">>>" not in text
         assert "What is the capital" not in text
+
+    @pytest.mark.parametrize("way", ["sync", "async"])
+    def test_answers_and_calls_in_pieces(self, model: LocalChatModel, way: str) -> None:
+        async def collect(asked: ChatRequest) -> list[ModelEvent]:
+            async with LocalChatModel(model._shared) as other:  # its connections belong to one event loop
+                return [event async for event in other.astream(asked)]
+
+        for asked in (request("What is the capital of France?"), request(DATES, days_between)):
+            events = asyncio.run(collect(asked)) if way == "async" else list(model.stream(asked))
+            whole = model.chat(asked).message
+            response = response_of(events)
+            assert response.message.text == (whole.text or None)
+            assert [call.arguments for call in response.message.tool_calls] == [
+                call.arguments for call in whole.tool_calls
+            ]
+            text = "".join(event.text for event in events if isinstance(event, TextDelta))
+            assert text == (whole.text or "")
+            assert len(events) > 5
+            assert response.usage is not None
+            complete = [event.call for event in events if isinstance(event, ToolCallComplete)]
+            assert complete == list(response.message.tool_calls)
 
     def test_a_system_message_counts_as_one(self, model: LocalChatModel) -> None:
         messages = [

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fasttool.models.protocol import ChatModel
-from fasttool.models.scripted import ScriptedChatModel
+from fasttool.models.protocol import ChatModel, StreamingChatModel
+from fasttool.models.scripted import ScriptedChatModel, ScriptedStream
 
 if TYPE_CHECKING:
     from fasttool.models.local import LocalChatModel
     from fasttool.models.openai import OpenAIChatModel
 
-__all__ = ["ChatModel", "LocalChatModel", "OpenAIChatModel", "ScriptedChatModel"]
+__all__ = [
+    "ChatModel",
+    "LocalChatModel",
+    "OpenAIChatModel",
+    "ScriptedChatModel",
+    "ScriptedStream",
+    "StreamingChatModel",
+]
 
 _MODULES = {"OpenAIChatModel": "openai", "LocalChatModel": "local"}
 

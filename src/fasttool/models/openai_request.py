@@ -55,6 +55,7 @@ def encode_request(
     model: str,
     defaults: Mapping[str, Any] | None = None,
     names: ToolNames | None = None,
+    stream: bool = False,
 ) -> bytes:
     """Return the body of a request as JSON.
 
@@ -63,6 +64,8 @@ def encode_request(
         model: the model that answers.
         defaults: parameters of every request.
         names: what ``tool_names`` returns for the request, where the caller has it.
+        stream: ask for the answer piece by piece, and for what it cost unless ``stream_options`` is
+            among the parameters; None there leaves it out, for a server that refuses it.
 
     Raises:
         ConfigurationError: a parameter has no JSON form, or is one that this codec writes itself.
@@ -81,6 +84,11 @@ def encode_request(
         if "tools" in body:  # the provider's own tools come after ours
             own = [_encode(tool) for tool in body.pop("tools") or ()]
             tools = b",".join([tools, *own] if tools else own)
+    options = body.pop("stream_options", {"include_usage": True})  # refused where nothing is streamed
+    if stream:
+        body["stream"] = True
+        if options is not None:
+            body["stream_options"] = options
     if tools:
         if choice is not None:
             body["tool_choice"] = _encode_choice(choice, names)
@@ -105,7 +113,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
         )
     if parameters.get("stream"):
         raise ConfigurationError(
-            'The parameters of a chat model cannot hold "stream": the answer is read whole.'
+            'The parameters of a chat model cannot hold "stream"; call its stream or astream instead.'
         )
     if not isinstance(parameters.get("tools") or [], (list, tuple)):
         raise ConfigurationError(

@@ -21,8 +21,8 @@ from fasttool.schema.tool_names import ToolNames
 
 # What a thinking model wants back with its next request, verbatim: DeepSeek, Kimi and GLM refuse a
 # history of tool calls without reasoning_content, Gemini one without the signatures in extra_content.
-_REPLAYED = ("reasoning_content", "reasoning", "reasoning_details", "thinking_signature", "extra_content")
-_REPLAYED_OF_CALL = ("extra_content", "thought_signature")
+REPLAYED = ("reasoning_content", "reasoning", "reasoning_details", "thinking_signature", "extra_content")
+REPLAYED_OF_CALL = ("extra_content", "thought_signature")
 
 _FINISH_REASONS = {
     "stop": FinishReason.STOP,
@@ -55,6 +55,20 @@ def decode_response(body: bytes, names: ToolNames | None = None) -> ChatResponse
         raise ModelResponseError(f"The model's reply is not JSON ({error}): {excerpt(body)}") from None
     if not isinstance(reply, dict):
         raise ModelResponseError(f"The model's reply is not a JSON object: {excerpt(body)}")
+    return read_reply(reply, body, names)
+
+
+def read_reply(reply: dict[str, Any], body: bytes, names: ToolNames | None = None) -> ChatResponse:
+    """Return what a response says.
+
+    Args:
+        reply: the response as JSON.
+        body: what an error shows the start of.
+        names: see ``decode_response``.
+
+    Raises:
+        ModelResponseError: it is not a chat completion, or tells an error.
+    """
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices:
         if said := error_text(reply):
@@ -71,10 +85,15 @@ def decode_response(body: bytes, names: ToolNames | None = None) -> ChatResponse
     return ChatResponse(
         answer if names is None else with_original_names(answer, names),
         _decode_usage(reply.get("usage")),
-        None if reason is None else _FINISH_REASONS.get(str(reason).lower(), FinishReason.OTHER),
+        finish_reason(reason),
         _text_or_none(reply.get("model")),
         _text_or_none(reply.get("id")),
     )
+
+
+def finish_reason(reason: Any) -> FinishReason | None:
+    """Return what a provider's word for the end of an answer means; None where there is none."""
+    return None if reason is None else _FINISH_REASONS.get(str(reason).lower(), FinishReason.OTHER)
 
 
 def with_original_names(message: AiMessage, names: ToolNames) -> AiMessage:
@@ -93,11 +112,11 @@ def _decode_message(message: dict[str, Any], body: bytes) -> AiMessage:
     if not isinstance(entries or [], list):
         raise ModelResponseError(f"tool_calls of the model's reply is not a list: {excerpt(body)}")
     calls = tuple(_decode_call(entry, body) for entry in entries or ())
-    replayed = {key: message[key] for key in _REPLAYED if message.get(key)}
-    parts = [{key: entry[key] for key in _REPLAYED_OF_CALL if entry.get(key)} for entry in entries or ()]
+    replayed = {key: message[key] for key in REPLAYED if message.get(key)}
+    parts = [{key: entry[key] for key in REPLAYED_OF_CALL if entry.get(key)} for entry in entries or ()]
     if any(parts):
         replayed["tool_calls"] = parts
-    text = _decode_text(message.get("content"))
+    text = decode_text(message.get("content"))
     if not text:
         audio = message.get("audio")
         said = audio.get("transcript") if isinstance(audio, dict) else None
@@ -105,7 +124,8 @@ def _decode_message(message: dict[str, Any], body: bytes) -> AiMessage:
     return AiMessage(text, calls, (ProviderContent(PROFILE, replayed),) if replayed else ())
 
 
-def _decode_text(content: Any) -> str | None:
+def decode_text(content: Any) -> str | None:
+    """Return the text of what a message holds: text, or a list of parts; None where there is none."""
     if content is None or isinstance(content, str):
         return content
     texts: list[str] = []

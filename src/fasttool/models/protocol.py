@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from typing import Protocol, runtime_checkable
 
 from fasttool.messages import ChatRequest, ChatResponse
-from fasttool.models.stream import ModelEvent, ResponseComplete, TextDelta, ToolCallComplete
+from fasttool.models.stream import ModelEvent, ResponseComplete, TextDelta, complete_calls
 
 
 @runtime_checkable
@@ -35,6 +35,31 @@ class ChatModel(Protocol):
         ...
 
 
+@runtime_checkable
+class StreamingChatModel(ChatModel, Protocol):
+    """A model that also gives its answer piece by piece.
+
+    The last event of an answer is ``ResponseComplete``.  The request is sent with the first step, and an
+    iterator that is closed before its end closes the connection.
+    """
+
+    def stream(self, request: ChatRequest) -> Iterator[ModelEvent]:
+        """Answer piece by piece, blocking.
+
+        Raises:
+            ModelError: there is no usable answer, or it ended before it was complete.
+        """
+        ...
+
+    def astream(self, request: ChatRequest) -> AsyncIterator[ModelEvent]:
+        """Answer piece by piece, without blocking the event loop; an asynchronous generator.
+
+        Raises:
+            ModelError: there is no usable answer, or it ended before it was complete.
+        """
+        ...
+
+
 def stream_of(model: ChatModel, request: ChatRequest) -> Iterator[ModelEvent]:
     """Return the answer of a model piece by piece; of one that cannot stream, all of it at once."""
     stream = getattr(model, "stream", None)
@@ -56,9 +81,7 @@ async def astream_of(model: ChatModel, request: ChatRequest) -> AsyncGenerator[M
 
 
 def _at_once(response: ChatResponse) -> Iterator[ModelEvent]:
-    message = response.message
-    if message.text:
-        yield TextDelta(message.text)
-    for index, call in enumerate(message.tool_calls):
-        yield ToolCallComplete(index, call)
+    if response.message.text:
+        yield TextDelta(response.message.text)
+    yield from complete_calls(response)
     yield ResponseComplete(response)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fasttool.messages import ChatResponse, ToolCall
+from fasttool import json_text
+from fasttool.messages import ChatResponse, FinishReason, ToolCall
+
+CUT_SHORT = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
+"""Why a model stopped before it had said all."""
 
 
 @dataclass(slots=True)
@@ -59,3 +64,22 @@ class ResponseComplete:
 
 
 ModelEvent = TextDelta | ReasoningDelta | ToolCallDelta | ToolCallComplete | ResponseComplete
+
+
+def is_whole(arguments: str) -> bool:
+    """Return whether argument text is a whole JSON object, to which nothing can be added any more."""
+    if not arguments.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(json_text.decode(arguments), dict)
+    except json_text.JsonTextError:
+        return False
+
+
+def complete_calls(response: ChatResponse) -> Iterator[ToolCallComplete]:
+    """Give the calls of an answer that may run: all but a last one that was cut off in its arguments."""
+    calls = response.message.tool_calls
+    for index, call in enumerate(calls):
+        is_cut = index == len(calls) - 1 and response.finish_reason in CUT_SHORT
+        if not is_cut or is_whole(call.arguments):
+            yield ToolCallComplete(index, call)

@@ -16,6 +16,10 @@ IDLE_SECONDS = 60.0
 """How long a connection is kept; longer, and a firewall on the way may have forgotten it."""
 
 
+DRAIN_SECONDS = 0.25
+"""How long the end of a stream is waited for once its answer is whole; later, its connection is not kept."""
+
+
 class Reply(NamedTuple):
     """An answer, whatever its status; its headers are found by their names in lower case."""
 
@@ -30,7 +34,7 @@ class Endpoint:
     Args:
         url: http or https address, without credentials.
         headers: sent with each request.
-        timeout: seconds for a whole request.
+        timeout: seconds for a whole request; of a stream, up to its first bytes and then from piece to piece.
         connect_timeout: seconds to get a connection.
         secrets: texts that no error may show.
 

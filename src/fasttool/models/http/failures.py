@@ -51,6 +51,13 @@ def connecting_timed_out(endpoint: Endpoint) -> ModelError:
     return ModelTimeoutError(f"The model's server {endpoint.label} took no connection within {seconds:g} s.")
 
 
+def stalled(endpoint: Endpoint) -> ModelError:
+    """Return the error for a stream that has gone silent."""
+    return ModelTimeoutError(
+        f"The model's server {endpoint.label} sent nothing more of its answer for {endpoint.timeout:g} s."
+    )
+
+
 def timed_out(endpoint: Endpoint) -> ModelError:
     """Return the error for an answer that takes too long."""
     return ModelTimeoutError(
@@ -136,6 +143,64 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, email.utils.mktime_tz(moment) - time.time())
     except (ValueError, OverflowError):
         return None
+
+
+# --------------------------------------------------------------------- an error within a stream
+_WORDS: tuple[tuple[type[ModelError], tuple[str, ...]], ...] = (
+    (ModelRateLimitError, ("ratelimit", "quota", "toomany", "exhausted", "throttl")),
+    (ModelAuthenticationError, ("authent", "apikey", "permission", "unauthorized", "forbidden")),
+    (ModelServerError, ("server", "overload", "internal", "unavailable", "timeout", "upstream", "apierror")),
+    (ModelRequestError, ("invalid", "badrequest", "notfound", "contextlength", "unsupported")),
+)
+_LABELS = ("status", "status_code", "code", "type")
+
+
+def error_told(reply: Any) -> ModelError:
+    """Return the error for one that is told in the middle of an answer.
+
+    Its kind is that of the status that it names (``code``, ``status``), else that of the words in its
+    ``code`` and ``type``.
+
+    Args:
+        reply: what tells it, as JSON; a choice of it may.
+    """
+    holder = reply
+    if isinstance(reply, dict) and not reply.get("error"):
+        choices = reply.get("choices")
+        holder = next((c for c in choices or () if isinstance(c, dict) and c.get("error")), reply)
+    try:
+        said = error_text(holder) or excerpt(json_of(holder), 300)
+    except ModelResponseError as error:
+        return error
+    inner = holder.get("error") if isinstance(holder, dict) else None
+    parts = [part for part in (inner, holder) if isinstance(part, dict)]
+    labels = [part[label] for part in parts for label in _LABELS if label in part]
+    status = next((found for label in labels if (found := _status(label)) is not None), None)
+    text = f"The model's stream tells an error{'' if status is None else f' ({status})'}: {said}"
+    if status is not None:
+        kind = _kind_of_status(status)
+    else:
+        texts = (label.lower() for label in labels if isinstance(label, str))
+        words = ["".join(filter(str.isalpha, text)) for text in texts]
+        kind = next(
+            (kind for kind, marks in _WORDS if any(mark in word for word in words for mark in marks)),
+            ModelResponseError,
+        )
+    return kind(text, status=status)
+
+
+def _status(label: Any) -> int | None:
+    if isinstance(label, str) and label.isdecimal() and len(label) == 3:
+        label = int(label)
+    return label if type(label) is int and 400 <= label < 600 else None
+
+
+def _kind_of_status(status: int) -> type[ModelError]:
+    if status in (401, 403):
+        return ModelAuthenticationError
+    if status == 429:
+        return ModelRateLimitError
+    return ModelServerError if status >= 500 else ModelRequestError
 
 
 # ------------------------------------------------------------------------ what the server said

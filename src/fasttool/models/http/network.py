@@ -45,6 +45,10 @@ class Exchange:
         """Whether its connection was kept alive, and nothing came back on it."""
         return not self.has_connected and not self.has_received
 
+    def allow(self, seconds: float) -> None:
+        """Begin anew to count, for the next piece of a stream."""
+        self._deadline = self._limit = time.monotonic() + seconds
+
     def remaining(self) -> float:
         """Return the seconds that are left, above 0.
 

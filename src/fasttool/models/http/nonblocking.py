@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import threading
 import weakref
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from fasttool.errors import MissingExtraError
-from fasttool.models.http.endpoint import IDLE_SECONDS, Endpoint, Reply
+from fasttool.errors import MissingExtraError, ModelError
+from fasttool.models.http.endpoint import DRAIN_SECONDS, IDLE_SECONDS, Endpoint, Reply
 from fasttool.models.http.failures import (
     check_reply,
     connecting_timed_out,
     cut,
     not_http,
     refused_by_proxy,
+    stalled,
     timed_out,
     too_large,
     unreachable,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     import aiohttp
+
+Outcome = TypeVar("Outcome")
 
 
 class AsyncTransport:
@@ -49,34 +52,26 @@ class AsyncTransport:
             MissingExtraError: aiohttp is not installed.
             ModelError: no answer arrived, or its status is not one of success.
         """
-        import asyncio
-
-        try:
-            import aiohttp
-        except ImportError:
-            raise MissingExtraError(
-                "An asynchronous call of a chat model", extra="http", package="aiohttp"
-            ) from None
-        endpoint = self.endpoint
         session = await self._session()
+        endpoint = self.endpoint
+        return check_reply(await _attempt(endpoint, session.post(body), endpoint.timeout), endpoint)
+
+    async def open(self, body: bytes) -> AsyncStream:
+        """Send a body and return the answer, to be read as it comes.
+
+        Raises:
+            MissingExtraError: aiohttp is not installed.
+            ModelError: no answer began, or its status is not one of success.
+        """
+        session = await self._session()
+        endpoint = self.endpoint
+        stream, reply = await _attempt(endpoint, session.open(body), endpoint.timeout)
         try:
-            async with asyncio.timeout(endpoint.timeout):
-                reply = await session.post(body)
-        except aiohttp.ServerTimeoutError as error:
-            raise connecting_timed_out(endpoint) from error
-        except TimeoutError as error:
-            raise timed_out(endpoint) from error
-        except aiohttp.ClientConnectorError as error:
-            raise unreachable(endpoint, error) from error
-        except aiohttp.ClientHttpProxyError as error:
-            refusal = refused_by_proxy(endpoint, error.status)
-        except aiohttp.ClientResponseError as error:  # of the parser: a status is no error here
-            refusal = not_http(endpoint, error.message)
-        except (aiohttp.ClientError, OSError) as error:
-            raise cut(endpoint, error) from error
-        else:
-            return check_reply(reply, endpoint)
-        raise refusal  # without its cause, which holds the request with its key
+            check_reply(reply, endpoint)
+        except BaseException:
+            await stream.aclose()
+            raise
+        return stream
 
     async def aclose(self) -> None:
         """Close the connections of the running loop, and have those of other loops closed there."""
@@ -94,6 +89,13 @@ class AsyncTransport:
     async def _session(self) -> _LoopSession:
         import asyncio
 
+        try:
+            import aiohttp  # noqa: F401
+        except ImportError:
+            raise MissingExtraError(
+                "An asynchronous call of a chat model", extra="http", package="aiohttp"
+            ) from None
+
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop)
         if session is None:
@@ -105,6 +107,96 @@ class AsyncTransport:
             _abandon(closed)
             await anext(session.lifetime)  # the loop knows an asynchronous generator from its first step
         return session
+
+
+class AsyncStream:
+    """An answer that is read as it comes; by one task at a time.
+
+    Args:
+        endpoint: where it comes from.
+        response: the answer.
+        session: is closed with it; None for one that is kept.
+
+    Attributes:
+        status: its HTTP status.
+        response: the answer.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        response: aiohttp.ClientResponse,
+        session: aiohttp.ClientSession | None = None,
+    ) -> None:
+        self.status = response.status
+        self._endpoint = endpoint
+        self.response = response
+        self._session = session
+
+    async def read(self) -> bytes:
+        """Return the next bytes, as many as have come; none at the end of the answer.
+
+        Raises:
+            ModelError: it was cut, or nothing came in time.
+        """
+        endpoint = self._endpoint
+        return await _attempt(endpoint, self.response.content.readany(), endpoint.timeout, stalled)
+
+    async def drain(self) -> None:
+        """Read to the end, if that comes soon: then the connection can be used again."""
+        try:
+            await _attempt(self._endpoint, self._read_all(), DRAIN_SECONDS)
+        except ModelError:
+            self.response.close()  # the answer is whole, whatever becomes of the connection
+
+    async def aclose(self) -> None:
+        """Give the connection back, or close it where the answer has not ended."""
+        self.response.close()
+        if self._session is not None:
+            await self._session.close()
+
+    async def _read_all(self) -> None:
+        while await self.response.content.readany():
+            continue
+
+
+async def _attempt(
+    endpoint: Endpoint,
+    work: Coroutine[Any, Any, Outcome],
+    seconds: float,
+    late: Callable[[Endpoint], ModelError] = timed_out,
+) -> Outcome:
+    """Do something on the network.
+
+    Args:
+        endpoint: where that goes.
+        work: what is done.
+        seconds: how long it may take.
+        late: makes the error for what was not done in time.
+
+    Raises:
+        ModelError: it failed.
+    """
+    import asyncio
+
+    import aiohttp
+
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except aiohttp.ServerTimeoutError as error:
+        raise connecting_timed_out(endpoint) from error
+    except TimeoutError as error:
+        raise late(endpoint) from error
+    except aiohttp.ClientConnectorError as error:
+        raise unreachable(endpoint, error) from error
+    except aiohttp.ClientHttpProxyError as error:
+        refusal = refused_by_proxy(endpoint, error.status)
+    except aiohttp.ClientResponseError as error:  # of the parser: a status is no error here
+        refusal = not_http(endpoint, error.message)
+    except (aiohttp.ClientError, OSError) as error:
+        raise cut(endpoint, error) from error
+    raise refusal  # without its cause, which holds the request with its key
 
 
 class _LoopSession:
@@ -156,11 +248,29 @@ class _LoopSession:
         )
 
     async def post(self, body: bytes) -> Reply:
+        stream = await self._start(body)
+        try:
+            return await self._whole(stream)
+        finally:
+            await stream.aclose()
+
+    async def open(self, body: bytes) -> tuple[AsyncStream, Reply]:
+        """Return an answer, and what is to be checked of it: all of it where its status is no success."""
+        stream = await self._start(body)
+        if 200 <= stream.status < 300:
+            return stream, Reply(stream.status, stream.response.headers, b"")
+        try:
+            return stream, await self._whole(stream)
+        except BaseException:
+            await stream.aclose()
+            raise
+
+    async def _start(self, body: bytes) -> AsyncStream:
         import aiohttp
 
         reused: list[bool] = []
         try:
-            return await self._exchange(self._pooled, body, reused)
+            return AsyncStream(self._endpoint, await self._exchange(self._pooled, body, reused))
         except aiohttp.ServerDisconnectedError as error:
             # Its message is the head of the answer where some of one had arrived.
             if not reused or self._pooled.closed or not isinstance(error.message, str):
@@ -169,26 +279,35 @@ class _LoopSession:
             if not reused or self._pooled.closed or not isinstance(error.__cause__ or error, ConnectionError):
                 raise
         # The server closed a connection just when it was used again: once more, on a new one.
-        async with self._open(force_close=True) as fresh:
-            return await self._exchange(fresh, body, reused)
+        fresh = self._open(force_close=True)
+        try:
+            return AsyncStream(self._endpoint, await self._exchange(fresh, body, reused), fresh)
+        except BaseException:
+            await fresh.close()
+            raise
 
-    async def _exchange(self, session: aiohttp.ClientSession, body: bytes, reused: list[bool]) -> Reply:
-        limit = self._endpoint.body_limit
+    async def _exchange(
+        self, session: aiohttp.ClientSession, body: bytes, reused: list[bool]
+    ) -> aiohttp.ClientResponse:
         # aiohttp warns of a large body in one piece, and takes it from a file.
         data: Any = body if len(body) < 2**20 else io.BytesIO(body)
-        async with session.post(
+        return await session.post(
             self._url, data=data, proxy=self._proxy, allow_redirects=False, trace_request_ctx=reused
-        ) as response:
-            if (response.content_length or 0) > limit:
+        )
+
+    async def _whole(self, stream: AsyncStream) -> Reply:
+        limit = self._endpoint.body_limit
+        response = stream.response
+        if (response.content_length or 0) > limit:
+            raise too_large(self._endpoint)
+        pieces = []
+        size = 0
+        while piece := await response.content.readany():
+            size += len(piece)
+            if size > limit:
                 raise too_large(self._endpoint)
-            pieces = []
-            size = 0
-            while piece := await response.content.readany():
-                size += len(piece)
-                if size > limit:
-                    raise too_large(self._endpoint)
-                pieces.append(piece)
-            return Reply(response.status, response.headers, b"".join(pieces))
+            pieces.append(piece)
+        return Reply(response.status, response.headers, b"".join(pieces))
 
 
 async def _note_reuse(session: object, context: SimpleNamespace, parameters: object) -> None:
